@@ -126,9 +126,9 @@ def with_skrl() -> tuple[float, float]:
     actor = Actor()
     cfg = PPO_CFG(rollouts=24, learning_epochs=5, mini_batches=4)
     agent = PPO(
-        models={"policy": actor, "value": Critic()}, memory=RandomMemory(memory_size=24, num_envs=64, device=env.device),
-        cfg=cfg, observation_space=env.observation_space, state_space=env.state_space, action_space=env.action_space,
-        device=env.device,
+        models={"policy": actor, "value": Critic()}, cfg=cfg, device=env.device,
+        memory=RandomMemory(memory_size=24, num_envs=64, device=env.device),
+        observation_space=env.observation_space, state_space=env.state_space, action_space=env.action_space,
     )  # fmt: skip
 
     def act(seen: np.ndarray) -> np.ndarray:

@@ -24,8 +24,8 @@ def balance(
 ) -> Environment:
     """Balance a pole: 20 ms a period, the end beyond 0.3 rad or 1 m.
 
-    ``critic`` gives the critic a group of its own; options go to the environment, but threads, precision and progress,
-    which go to the simulation.
+    ``critic`` gives the critic a group of its own; options go to the environment, but threads and precision, which
+    go to the simulation.
     """
     own = {name: options.pop(name) for name in ("threads", "precision") if name in options}
     robot = pliant.load("cart_pole")

@@ -195,6 +195,13 @@ PROMISES = {
         r"rough +0 +0 +0\.(2[789]|3[0123])\d, 0\.\d\d to 0\.\d\d +[3-5]\.\d\n",
         r"rough +20 +[1-6]\d ",
     ],
+    "22_gymnasium.py": [
+        r"PliantVectorEnv\(Pliant/cartpole-balance-v0, num_envs=1024\): observations \(5,\), actions Box\(-1\.0, 1\.0",
+        r"SameStep: .* \[1, 0, 1, 0\], final_obs in infos: True\nNextStep: .* \[1, 2, 0, 1\], .* False\n"
+        r"Disabled: .* \[1, 2, 1, 2\]",
+        r"from 256 other starts: (4\.[5-9]\d|5\.00) of 5 s",
+        r"it is not installed|the pole stands for \d\.\d of 5 s",
+    ],
 }
 
 # how an example runs here, if not as it is, and the files it leaves

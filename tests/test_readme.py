@@ -2,7 +2,7 @@
 
 The blocks of a page run one after the other in one namespace, in an empty folder. A ``text`` block right
 after a ``python`` block is what that one prints. Lines of ``sh`` blocks that begin with ``pliant`` run as well, in
-another folder; only windows stay closed, and videos are small.
+another folder; only windows stay closed, videos are small, and trainings end after one update.
 """
 
 import ast
@@ -11,18 +11,21 @@ import io
 import linecache
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import pliant
+from pliant import learn
 from pliant.cli import main
+from pliant.learn import replaying
 from pliant.render import video
+from pliant.tasks import training
 from pliant.viewer import viewer
 
 ROOT = Path(__file__).parents[1]
@@ -95,19 +98,27 @@ def test_commands_of_the_page_run(
     seen = []
     for name in ("view_log", "view_robot"):
         monkeypatch.setattr(viewer, name, lambda shown, *_, **__: seen.append(shown))
-    monkeypatch.setattr(video, "to_video", partial(video.to_video, size=(64, 36), fps=5))
+    monkeypatch.setattr(replaying, "view", lambda policy, *_, **__: seen.append(policy))
+    monkeypatch.setattr(video, "to_video", partial(_small_video, video.to_video))
+    monkeypatch.setattr(training, "ppo", lambda env, **options: learn.ppo(env, **{**options, "steps": 1}))
     asked = 0
     for words in commands((ROOT / page).read_text(encoding="utf-8")):
         with pytest.raises(SystemExit) as end:
             main(words)
         out, err = capsys.readouterr()
         assert not end.value.code, f"{page}: pliant {' '.join(words)}\n{err}"
-        assert out.strip() or words[0] == "view", f"{page}: pliant {' '.join(words)} says nothing"
-        asked += words[0] == "view" or "--view" in words
+        opens = words[0] == "view" or "--view" in words
+        opens |= words[0] == "play" and not {"--video", "--log", "--events"} & set(words)
+        assert out.strip() or opens, f"{page}: pliant {' '.join(words)} says nothing"
+        asked += opens
         for option, path in pairwise(words):
             if option in ("--log", "--plot", "--video", "--html", "--report"):
                 assert Path(path).stat().st_size > 0
     assert len(seen) == asked, "what was to be seen was shown"
+
+
+def _small_video(to_video: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    return to_video(*arguments, **{**options, "size": (64, 36), "fps": 5})
 
 
 def test_readme_shows_code_and_commands_and_leads_to_all_as_does_the_site() -> None:

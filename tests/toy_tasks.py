@@ -1,8 +1,11 @@
-"""A cart of unit mass that is to stand at a place: a task for learners, in NumPy."""
+"""A task for learners, in NumPy: a cart of unit mass that is to stand at a place. And a policy of random weights."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from pliant.learn import Policy, Verdict
 
 
 class Outcome(NamedTuple):
@@ -117,7 +120,6 @@ class Cart:
 
 def cart_judge(length: int = 60, batch: int = 128):
     """A judge: the mean distance over the last third of an episode, without noise."""
-    from pliant.learn import Verdict
 
     def judge(policy) -> Verdict:
         env = Cart(batch, length=10**6, seed=99)
@@ -131,3 +133,21 @@ def cart_judge(length: int = 60, batch: int = 128):
         return Verdict(error < 0.1, -error, {"error": error})
 
     return judge
+
+
+def example_policy(seed: int = 0, sizes=(5, 8, 6, 3), activation: str = "tanh") -> Policy:
+    rng = np.random.default_rng(seed)
+    layers = [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
+    return Policy(
+        layers=tuple(layers),
+        activation=activation,
+        mean=rng.normal(size=sizes[0]),
+        scale=rng.uniform(0.5, 2, sizes[0]),
+        clip=2.0,
+        std=np.full(sizes[-1], 0.3),
+        observation_names=tuple(f"o{k}" for k in range(sizes[0])),
+        action_names=tuple(f"a{k}" for k in range(sizes[-1])),
+        digest="a task",
+        environment={"task": "none"},
+        settings={"learner": "none", "hidden": [8, 6]},
+    )

@@ -1,6 +1,6 @@
 """Policies: what they compute on every scalar, in files, and for whom."""
 
-import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -9,24 +9,7 @@ from pliant.compiler import kernel_from_function
 from pliant.errors import LearningError
 from pliant.learn import Policy
 from toy_tasks import Cart
-
-
-def example(seed: int = 0, sizes=(5, 8, 6, 3), activation: str = "tanh") -> Policy:
-    rng = np.random.default_rng(seed)
-    layers = [(rng.normal(size=(b, a)) / a**0.5, rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
-    return Policy(
-        layers=tuple(layers),
-        activation=activation,
-        mean=rng.normal(size=sizes[0]),
-        scale=rng.uniform(0.5, 2, sizes[0]),
-        clip=2.0,
-        std=np.full(sizes[-1], 0.3),
-        observation_names=tuple(f"o{k}" for k in range(sizes[0])),
-        action_names=tuple(f"a{k}" for k in range(sizes[-1])),
-        digest="a task",
-        environment={"task": "none"},
-        settings={"learner": "none", "hidden": [8, 6]},
-    )
+from toy_tasks import example_policy as example
 
 
 def in_float64(policy: Policy, x: np.ndarray) -> np.ndarray:
@@ -44,7 +27,9 @@ def test_actions_of_one_robot_and_of_many() -> None:
     assert actions.shape == (7, 3) and actions.dtype == np.float32
     # sums of ten products of numbers near 1 in float32
     np.testing.assert_allclose(actions, in_float64(policy, x), atol=3e-6)
-    np.testing.assert_allclose(policy(x[2]), actions[2], atol=3e-6)
+    np.testing.assert_array_equal(policy(x[2]), actions[2])
+    many = np.tile(x, (30, 1))
+    np.testing.assert_array_equal(policy(many), np.tile(actions, (30, 1)))
     np.testing.assert_array_equal(policy({"actor": x, "critic": x[:, :1]}), actions)
 
 
@@ -66,6 +51,8 @@ def test_files_keep_all_of_it(tmp_path) -> None:
     for name in ("activation", "clip", "observation_names", "action_names", "digest", "environment", "settings"):
         assert getattr(found, name) == getattr(policy, name)
     np.testing.assert_array_equal(found.std, policy.std)
+    again = pickle.loads(pickle.dumps(policy))
+    np.testing.assert_array_equal(again(x), policy(x))
     # the same policy is the same file
     found.save(tmp_path / "again.policy")
     assert (tmp_path / "again.policy").read_bytes() == path.read_bytes()

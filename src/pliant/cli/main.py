@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from pliant.cli.bench import bench
 from pliant.cli.equations import equations
 from pliant.cli.info import cache, info, robots
+from pliant.cli.learning import play, tasks, train
 from pliant.cli.outputs import plot, view
 from pliant.cli.run import run
 from pliant.cli.terminal import STOPPED, complain
@@ -65,7 +66,7 @@ def _program(
     pass
 
 
-for _command in (run, view, plot, info, robots, equations, bench, cache):
+for _command in (run, view, plot, info, robots, equations, tasks, train, play, bench, cache):
     app.command()(_command)
 
 

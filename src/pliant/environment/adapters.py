@@ -140,8 +140,8 @@ class RslRl:
         self.environment, self.device = env, device
         self.num_envs, self.num_actions, self.max_episode_length = env.batch, env.action_size, env.plan.limit
         self.cfg = env.describe()
-        self._torch = needs("torch", "rsl-rl", "pliant.environment.adapters.RslRl")
-        self._dict = needs("tensordict", "rsl-rl", "pliant.environment.adapters.RslRl").TensorDict
+        self._torch = needs("torch", "rsl-rl", "adapters.RslRl")
+        self._dict = needs("tensordict", "rsl-rl", "adapters.RslRl").TensorDict
         self._seen = env.reset(seed)
 
     @property
@@ -217,7 +217,7 @@ class Skrl:
         """
         from pliant.environment.gym import action_space, observation_space
 
-        self._torch = needs("torch", "skrl", "pliant.environment.adapters.Skrl")
+        self._torch = needs("torch", "skrl", "adapters.Skrl")
         self.environment, self.device, self.num_envs = env, self._torch.device(device), env.batch
         self.observation_space, self.action_space = observation_space(env), action_space(env, action_bound)
         has_critic = "critic" in env.observation_sizes

@@ -36,6 +36,11 @@ class Command:
         """The numbers a control period later, if they are not drawn anew."""
         return list(values)
 
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The least and the largest value of each number, for sliders."""
+        return [(-1.0, 1.0)] * len(self.names)
+
     def describe(self) -> dict[str, Any]:
         """What it is, for records of what was run."""
         return {"command": repr(self)}
@@ -72,10 +77,19 @@ class Velocity(Command):
             times = as_distribution("interval", times, subject="Velocity")
         object.__setattr__(self, "interval", times)
 
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The ranges; a number that is always zero has a small one."""
+        return [(low, high) if low < high else (low - 0.1, high + 0.1) for low, high in self._ranges]
+
+    @property
+    def _ranges(self) -> tuple[tuple[float, float], ...]:
+        return self.ahead, self.left, self.turn
+
     def draw(self, chance: Chance, level: Scalar) -> list[Scalar]:
         """New velocities."""
         found = []
-        for (low, high), share in zip((self.ahead, self.left, self.turn), self.shares, strict=True):
+        for (low, high), share in zip(self._ranges, self.shares, strict=True):
             x = chance.uniform(low, high)
             found.append(select(chance.uniform() < share, x, 0))
         if self.backwards is not None:

@@ -3,22 +3,24 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.chance import check_seed, keys_of
 from pliant.checks import check, check_known, chosen_robots, is_real, numbers
-from pliant.environment.actions import Action, Controls, JointTargets
+from pliant.environment.actions import Action
 from pliant.environment.commands import RARE, Command
 from pliant.environment.curricula import Curriculum
 from pliant.environment.deployment import Deployment
+from pliant.environment.describing import description
 from pliant.environment.events import Event
+from pliant.environment.given import default_action, groups_of, stance_of
 from pliant.environment.plan import EpisodePlan
 from pliant.environment.programs import EpisodeKernels
-from pliant.environment.terms import Observation, Reward, Termination, as_terms
-from pliant.errors import SimulationError, unknown_name
+from pliant.environment.weights import Weights
+from pliant.environment.terms import Reward, Termination, as_terms
+from pliant.errors import SimulationError
 from pliant.simulation import Controller, Simulation
 from pliant.simulation.state import spans
 
@@ -66,6 +68,8 @@ class Environment:
         batch: how many robots.
         period: length of a control period [s].
         weights: of the rewards, by name, to read and to set.
+        mirror: left and right exchanged, or None.
+        name: of the task, "" if it has none.
     """
 
     def __init__(
@@ -83,6 +87,8 @@ class Environment:
         stance: Any = None,
         reward_scale: float = 1.0,
         reward_floor: float | None = None,
+        mirror: Any = None,
+        name: str = "",
     ):
         """Set up an environment; it is compiled at the first reset.
 
@@ -101,6 +107,8 @@ class Environment:
                 has a free base, or its neutral configuration.
             reward_scale, reward_floor: the reward is the weighted sum of the terms, at least ``reward_floor``, times
                 ``reward_scale``.
+            mirror: left and right exchanged, for learners that use symmetry, as `pliant.learn.interface.Mirror` says.
+            name: of the task, for records.
         """
         check(
             "sim",
@@ -112,8 +120,8 @@ class Environment:
         check("reward_scale", reward_scale, "a number above zero", is_real(reward_scale) and reward_scale > 0)
         is_floor = reward_floor is None or is_real(reward_floor)
         check("reward_floor", reward_floor, "None, or a finite number", is_floor)
-        self.sim, self.batch = sim, int(sim.batch or 1)
-        action = _default_action(sim) if action is None else action
+        self.sim, self.batch, self.mirror, self.name = sim, int(sim.batch or 1), mirror, name
+        action = default_action(sim) if action is None else action
         check("action", action, "an Action, such as JointTargets(0.5)", isinstance(action, Action))
         for name, kind, given in (("commands", Command, commands), ("events", Event, events)):
             is_right = given is None or (
@@ -124,9 +132,9 @@ class Environment:
         check("curriculum", curriculum, "a Curriculum", is_right)
         period = sim.dt * sim.plan.substeps
         self.plan = EpisodePlan(
-            sim.plan, action, _groups(observations), as_terms(Reward, rewards, "rewards"),
+            sim.plan, action, groups_of(observations), as_terms(Reward, rewards, "rewards"),
             as_terms(Termination, terminations, "terminations"), dict(commands or {}), dict(events or {}), curriculum,
-            _stance(sim, stance), max(1, round(timeout / period)), float(reward_scale),
+            stance_of(sim, stance), max(1, round(timeout / period)), float(reward_scale),
             None if reward_floor is None else float(reward_floor),
         )  # fmt: skip
         check("rewards", rewards, "one term or more", bool(self.plan.rewards))
@@ -152,17 +160,17 @@ class Environment:
         """Of the numbers of an action."""
         return self.plan.action.names(self.sim.robot, self.plan.actions)
 
-    @cached_property
+    @property
     def observation_sizes(self) -> dict[str, int]:
         """Numbers of each group."""
         return {group: self.plan.outcome[f"observations {group}"] for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_names(self) -> dict[str, list[str]]:
         """Of the numbers of each group."""
         return {group: self.plan.observation_names(group) for group in self.plan.observations}
 
-    @cached_property
+    @property
     def observation_bounds(self) -> dict[str, list[float]]:
         """The largest sizes of the numbers of each group: infinite where they are not clipped."""
         return {group: self.plan.observation_bounds(group) for group in self.plan.observations}
@@ -186,6 +194,9 @@ class Environment:
         if seed is not None:
             self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
             self.sim.reset(seed=seed)
+            self._part("age")[...] = 0
+            for name in ("level", "start place") if self.plan.curriculum else ():
+                self._part(name)[...] = 0
         self._has_begun = True
         self._part("tally")[...] = 0
         self._outcome[...] = 0
@@ -195,10 +206,14 @@ class Environment:
             self._part("age")[:, 0] = np.arange(self.batch) * self.plan.limit // self.batch
         return seen
 
-    def look(self) -> dict[str, np.ndarray]:
-        """Observations of the moment, as after `set_command`; what they remember of the past begins anew."""
+    def look(self, robots: Any = None) -> dict[str, np.ndarray]:
+        """Observations of the moment, as after `set_command`; what they remember of the past begins anew.
+
+        Args:
+            robots: indices or a mask of those that look, None for all; the others see what they saw before.
+        """
         self._take("observation")
-        self._run("first look")
+        self._run("first look", rows=None if robots is None else self._rows(robots))
         self._check_finite()
         return self._observations("observations")
 
@@ -219,11 +234,7 @@ class Environment:
             self.sim.reset(seed=seed, robots=rows)
         self._forget_period(rows)
         self._run("restart" if seed is None else "begin", rows=rows)
-        if self.plan.given:
-            self._take("observation")
-            self._run("first look", rows=rows)
-        self._check_finite()
-        return self._observations("observations")
+        return self.look(rows)
 
     def step(self, actions: Any, *, robots: Any = None, restarts: bool = True) -> Transition:
         """Go on by a control period.
@@ -376,7 +387,9 @@ class Environment:
         """All that the next period depends on; setting it goes on from there, bit for bit."""
         parameters = self.sim.parameters.data
         found = {"state": self.sim.data, "episode": self._episode, "parameters": parameters, "outcome": self._outcome}
-        return {name: array.copy() for name, array in (found | {"weights": self.weights.data}).items()}
+        return {name: array.copy() for name, array in found.items()} | {
+            "weights": np.array(list(self.weights.values()))
+        }
 
     @state.setter
     def state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -391,6 +404,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
+        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -419,39 +433,13 @@ class Environment:
 
     def describe(self) -> dict[str, Any]:
         """The task in words and numbers that JSON takes: robot, physics, terms."""
-        plan, sim = self.plan, self.sim
-        return {
-            "robot": sim.robot.name,
-            "robot digest": sim.robot.digest,
-            "dt": sim.dt,
-            "substeps": sim.plan.substeps,
-            "precision": sim.precision,
-            "integrator": sim.plan.integrator,
-            "ground": None if sim.model.ground is None else sim.model.ground.name,
-            "contact": repr(sim.model.contact),
-            "varying": list(sim.parameters),
-            "stance": list(plan.stance),
-            "timeout": self.timeout,
-            "reward scale": plan.scale,
-            "reward floor": plan.floor,
-            "action": plan.action.describe(),
-            "actions": self.action_names,
-            "observations": {g: {n: t.describe() for n, t in own.items()} for g, own in plan.observations.items()},
-            "rewards": {name: term.describe() for name, term in plan.rewards.items()},
-            "weights": dict(self.weights),
-            "terminations": {name: term.describe() for name, term in plan.terminations.items()},
-            "commands": {name: command.describe() for name, command in plan.commands.items()},
-            "events": {name: event.describe() for name, event in plan.events.items()},
-            "curriculum": None if plan.curriculum is None else plan.curriculum.describe(),
-        }
+        return description(self)
 
     @property
     def digest(self) -> str:
         """A short name of the task: another one for another robot, other terms or other physics."""
-        text = json.dumps({k: v for k, v in self.describe().items() if k != "weights"}, sort_keys=True)
+        text = json.dumps({k: v for k, v in self.describe().items() if k not in ("task", "weights")}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    mirror = None
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} of {group}" for group, n in self.observation_sizes.items())
@@ -499,7 +487,7 @@ class Environment:
         kernel = self._kernels.kernel(name)
         arrays = {
             "state": self.sim.data, "episode": self._episode, "parameters": self.sim.parameters.data,
-            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given": self._given,
+            "outcome": self._outcome, "given action": actions, "weights": self.weights.data, "given terms": self._given,
         }  # fmt: skip
         written = [output.removesuffix(" after") for output in kernel.outputs]
         used = {name: arrays[name] for name in {*kernel.inputs, *written}}
@@ -512,51 +500,3 @@ class Environment:
         if rows is not None:
             for name in written:
                 arrays[name][rows] = used[name]
-
-
-class Weights(dict[str, float]):
-    """Weights of the rewards by name; setting one takes effect at once, and compiles nothing."""
-
-    def __init__(self, rewards: Mapping[str, Reward], dtype: Any):
-        super().__init__({name: term.weight for name, term in rewards.items()})
-        self.data = np.array([term.weight for term in rewards.values()], dtype=dtype)
-
-    def __setitem__(self, name: str, weight: float) -> None:
-        if name not in self:
-            raise SimulationError(unknown_name("reward", name, self, "the environment"))
-        check("weight", weight, "a finite number", is_real(weight), subject=f"reward {name!r}")
-        super().__setitem__(name, float(weight))
-        self.data[list(self).index(name)] = weight
-
-
-# ---- what users give
-
-
-def _groups(given: Any) -> dict[str, dict[str, Observation]]:
-    check("observations", given, "terms by name, or groups of them", isinstance(given, Mapping) and bool(given))
-    is_grouped = all(isinstance(value, Mapping) for value in given.values())
-    groups = given if is_grouped else {"actor": given}
-    if "actor" not in groups:
-        problem = f"observations have the groups {', '.join(map(repr, groups))}"
-        raise SimulationError(problem, field="observations", cure="one must be 'actor'")
-    return {group: as_terms(Observation, own, f"observations of {group!r}") for group, own in groups.items()}
-
-
-def _default_action(sim: Simulation) -> Action:
-    motors = sim.robot.motors.values()
-    return JointTargets() if motors and all(m.control == "position" for m in motors) else Controls()
-
-
-def _stance(sim: Simulation, given: Any) -> tuple[float, ...]:
-    robot = sim.robot
-    if given is None:
-        from pliant.catalogue.starts import known_stance
-
-        known = known_stance(robot)
-        given = robot.neutral() if known is None else known.q
-        if robot.is_free and robot.contact_points and sim.model.ground is not None:
-            given = robot.on_ground(given)
-    found = numbers("stance", given)
-    is_right = found.shape == (robot.nq,) and bool(np.isfinite(found).all())
-    check("stance", given, f"{robot.nq} finite numbers", is_right)
-    return tuple(found.tolist())

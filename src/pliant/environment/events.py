@@ -39,8 +39,8 @@ class Event:
         check("event", function, "a function (now, chance) -> changes", callable(function))
         subject = f"event {function_name(function)!r}"
         check_one_of("mode", mode, MODES, subject=subject, error=SimulationError)
-        check("every", every, "given for the mode 'interval', and only there", (every is None) == (mode != "interval"),
-              subject=subject)  # fmt: skip
+        is_right = (every is None) == (mode != "interval")
+        check("every", every, "times for the mode 'interval', and None for others", is_right, subject=subject)
         self.every: Distribution | None = None
         if every is not None:
             times = Exponential(float(every)) if is_real(every) else every
@@ -88,7 +88,8 @@ def start_state(
         joints: how far joints are off the stance at most [rad or m], one for all motors or one for each.
         velocity: how fast they are at most [rad/s or m/s], likewise for each direction of motion, the base's too.
         heading: how far the base is turned at most [rad].
-        place: how far the base is from the origin at most, along x and y [m].
+        place: how far the base is from the origin at most, along x and y [m]; or a function ``place(now, chance)`` ->
+            (x, y), as for a patch of terrain at ``now.level``.
         height: above the ground [m].
     """
     robot = now.robot
@@ -111,18 +112,22 @@ def start_state(
 
 def _placed(now: Now, chance: Chance, pose: Sequence[Scalar], heading: Any, place: Any) -> list[Scalar]:
     """A pose of the base (x, y, z, quaternion) that is turned, moved, and lifted onto the ground there."""
-    along = [
-        as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place
-    ]
     turned = as_distribution("heading", heading if hasattr(heading, "draw") else (-heading, heading))
-    moves = not all(isinstance(d, Uniform) and d.low == d.high == 0 for d in (*along, turned))
-    if not moves:
-        return list(pose)
+    drawn: Any = place
+    if callable(drawn):
+        dx, dy = (x for x in drawn(now, chance))
+    else:
+        along = [
+            as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place
+        ]
+        if all(isinstance(d, Uniform) and d.low == d.high == 0 for d in (*along, turned)):
+            return list(pose)
+        dx, dy = (d.draw(chance) for d in along)
     angle = turned.draw(chance)
     c, s = cos(angle / 2), sin(angle / 2)
     qx, qy, qz, qw = pose[3:]
     turn = [c * qx - s * qy, c * qy + s * qx, c * qz + s * qw, c * qw - s * qz]
-    x, y = (x + d.draw(chance) for x, d in zip(pose[:2], along, strict=True))
+    x, y = pose[0] + dx, pose[1] + dy
     return [x, y, pose[2] + _rise(now, x, y, cos(angle), sin(angle)), *turn]
 
 

@@ -171,17 +171,20 @@ class PliantVectorEnv(gymnasium.vector.VectorEnv):
 
     def _final(self, x: Transition, ended: np.ndarray) -> dict[str, Any]:
         """What was there before robots began anew, in Gymnasium's form: an object for each of them."""
-        final = np.full(self.num_envs, None, dtype=object)
-        for k in np.flatnonzero(ended):
-            final[k] = shown({group: values[k].copy() for group, values in x.final.items()}, self._groups)
-        return {"final_obs": final, "_final_obs": ended, "final_info": self._terms(ended), "_final_info": ended.copy()}
+        final, rows = np.full(self.num_envs, None, dtype=object), np.flatnonzero(ended)
+        own = {group: values[rows] for group, values in x.final.items()}
+        for k, row in enumerate(rows):
+            final[row] = shown({group: values[k] for group, values in own.items()}, self._groups)
+        return {"final_obs": final, "_final_obs": ended, "final_info": self._terms(ended), "_final_info": ended}
 
     def _terms(self, robots: np.ndarray) -> dict[str, Any]:
         """Rewards by name, in Gymnasium's form: zero for others than these robots, with a mask beside each."""
-        found: dict[str, Any] = {}
-        for name, values in self.environment.terms.items():
-            found |= {name: np.where(robots, values, 0), f"_{name}": robots.copy()}
-        return {"reward_terms": found, "_reward_terms": robots.copy()}
+        found: dict[str, Any] = self.environment.terms
+        if not robots.all():
+            found = {name: np.where(robots, values, 0) for name, values in found.items()}
+        # one mask for all: they are the same
+        own = robots.copy()
+        return {"reward_terms": found | {f"_{name}": own for name in found}, "_reward_terms": own}
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each robot, (height, width, 3), if the mode is "rgb_array"."""

@@ -1,7 +1,7 @@
 """A control period of an environment as a program: act, move, score, go on, observe, and start again where it ended.
 
 `EpisodePlan` has one method a phase. Compiled together they are one native call for a whole batch. Where a term runs in
-NumPy, the program is cut before the phase that needs its value, and the value comes in as the array "given".
+NumPy, the program is cut before the phase that needs its value, and the value comes in as the array "given terms".
 
 What an episode remembers is a row of numbers for each robot, and what a period brings another one:
 
@@ -13,7 +13,7 @@ What an episode remembers is a row of numbers for each robot, and what a period 
 | "event NAME" | time until it happens again [s] |
 | "memory of KIND NAME" | of a term |
 | "past of GROUP.NAME" | of an observation with a delay or a history: the delay, and values before this one |
-| "level", "start" | of the curriculum; where the base was at the start [m] |
+| "level", "start place" | of the curriculum; where the base was at the start [m] |
 | "return", "tally" | the reward of the episode so far; sums for `Environment.metrics` |
 
 | outcome | |
@@ -39,11 +39,10 @@ from pliant.environment.curricula import Curriculum
 from pliant.environment.events import Event
 from pliant.environment.now import Now
 from pliant.environment.observing import past_size, processed, remembered
-from pliant.environment.terms import Observation, Reward, Term, Termination
+from pliant.environment.terms import Observation, Reward, Term, Termination, any_condition, is_condition
 from pliant.errors import SimulationError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars, both, either, equal, maximum, negation, select
-from pliant.scalar.ops import CONDITIONS
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.programs import Plan
 from pliant.simulation.sensor_stages import add_turning_on, by_channel, part_of
@@ -122,6 +121,9 @@ class EpisodePlan:
         for label, term in self.terms.items():
             now = traced if term.is_compiled else self._example()
             value, _ = term(_own(label), now, unknown(len(term.memory), "memory"))
+            if len(value) != 1 and not isinstance(term, Observation):
+                problem = f"{label} has {len(value)} numbers"
+                raise SimulationError(problem, subject=label, field="function", cure="return one number")
             found[label] = len(value)
         return found
 
@@ -142,7 +144,7 @@ class EpisodePlan:
         for group, name, term in self._observed:
             past = past_size(term, self.sizes_of_terms[f"observation {group}.{name}"])
             sizes |= {f"past of {group}.{name}": past} if past else {}
-        sizes |= {"level": 1, "start": 2} if self.curriculum else {}
+        sizes |= {"level": 1, "start place": 2} if self.curriculum else {}
         return sizes | {"return": 1, "tally": len(self.tallied)}
 
     @cached_property
@@ -194,7 +196,7 @@ class EpisodePlan:
         found |= {"age": 1, "action": self.actions, "last action": self.actions, "parameters": self.parameters.size}
         found |= {f"command {name}": len(c.names) + 1 for name, c in self.commands.items()}
         found |= {part_of(reader, "reading"): reader.size for reader in self.plan.model.readers}
-        return found | ({"level": 1, "start": 2} if self.curriculum else {})
+        return found | ({"level": 1, "start place": 2} if self.curriculum else {})
 
     def now(self, **values: Scalars) -> Now:
         """What terms see, from the variables of `now_sizes`."""
@@ -215,7 +217,7 @@ class EpisodePlan:
             parameters={path: list(p[span]) for path, span in where.items()},
             defaults={path: defaults[span].tolist() for path, span in where.items()}, stance=self.stance,
             level=values["level"][0] if has_levels else 0,
-            start=(values["start"][0], values["start"][1]) if has_levels else (0, 0),
+            start=(values["start place"][0], values["start place"][1]) if has_levels else (0, 0),
         )  # fmt: skip
 
     def _add(self, stages: Stages, function: Any, more: Sequence[str] = ()) -> None:
@@ -243,7 +245,7 @@ class EpisodePlan:
             "weights": len(self.rewards),
             "episode ended": 1,
         }
-        others["given"] = sum(self.sizes_of_terms[name] for name in self.given)
+        others["given terms"] = sum(self.sizes_of_terms[name] for name in self.given)
         return self.plan.stages(**others)
 
     def add_action(self, stages: Stages) -> None:
@@ -273,10 +275,10 @@ class EpisodePlan:
             over, cut = [], []
             for name, term in self.terminations.items():
                 value, found = self._one(f"termination {name}", now, values, found)
-                is_over = value if _is_condition(value) else negation(equal(value, 0))
+                is_over = value if is_condition(value) else negation(equal(value, 0))
                 (cut if term.is_timeout else over).append(is_over)
             diverged, late = negation(equal(values["divergence"][0], 0)), values["age"][0] >= self.limit
-            terminated, truncated = _any([*over, diverged]), _any([*cut, late])
+            terminated, truncated = any_condition([*over, diverged]), any_condition([*cut, late])
             ended, total = either(terminated, truncated), values["return"][0] + reward
             ends = [*self._ordered(over, cut), diverged, late]
             tally = [1, *terms, *(select(x, 1, 0) for x in ends), select(ended, 1, 0), select(ended, total, 0)]
@@ -292,7 +294,7 @@ class EpisodePlan:
                 "tally": [a + b for a, b in zip(values["tally"], tally, strict=True)],
             }
 
-        more = ["weights", "given", "divergence", "return", "tally", *self._memories("reward", "termination")]
+        more = ["weights", "given terms", "divergence", "return", "tally", *self._memories("reward", "termination")]
         self._add(stages, scored, more)
 
     def _ordered(self, over: list[Scalar], cut: list[Scalar]) -> list[Scalar]:
@@ -305,16 +307,13 @@ class EpisodePlan:
     ) -> tuple[Scalar, dict[str, Any]]:
         """The number of a reward or termination, and what it remembers among all that is written."""
         numbers, memory = self._value(label, now, values)
-        if len(numbers) != 1:
-            problem = f"{label} has {len(numbers)} numbers"
-            raise SimulationError(problem, subject=label, field="function", cure="return one number")
         return numbers[0], {**found, **memory}
 
     def _value(self, label: str, now: Now, values: Mapping[str, Scalars]) -> tuple[list[Scalar], dict[str, Any]]:
         term = self.terms[label]
         if not term.is_compiled:
             at = spans({name: self.sizes_of_terms[name] for name in self.given})[label]
-            return list(values["given"][at]), {}
+            return list(values["given terms"][at]), {}
         numbers, memory = term(_own(label), now, values.get(f"memory of {label}", ()))
         return numbers, {f"memory of {label}": memory} if term.memory else {}
 
@@ -411,7 +410,7 @@ class EpisodePlan:
             return found
 
         past = [name for name in self.episode if name.startswith("past of ")]
-        self._add(stages, seen, ["key", "given", "reward", "sum", *past, *self._memories("observation")])
+        self._add(stages, seen, ["key", "given terms", "reward", "sum", *past, *self._memories("observation")])
 
     def add_restart(self, stages: Stages, *, modes: Sequence[str] = ("reset",)) -> None:
         """Begin an episode: events of these modes, sensors, commands."""
@@ -453,7 +452,7 @@ class EpisodePlan:
             found |= {name: fresh[name] for name in ("key", "age", "action", "last action")} | {"return": [0]}
             if self.curriculum:
                 seen = self.now(**{n: fresh[n] for n in self.now_sizes})
-                found |= {"level": fresh["level"], "start": [seen.place.x, seen.place.y]}
+                found |= {"level": fresh["level"], "start place": [seen.place.x, seen.place.y]}
             return found | ({"parameters": fresh["parameters"]} if self.parameters.size else {})
 
         self._add(stages, restarted, ["key", *(["chance"] if layout["chance"] else [])])
@@ -489,17 +488,6 @@ class EpisodePlan:
             self.add_restart(stages)
             if observes:
                 self.add_observations(stages, is_first=True, is_again=True)
-
-
-def _any(conditions: Sequence[Scalar]) -> Scalar:
-    found = conditions[0]
-    for condition in conditions[1:]:
-        found = either(found, condition)
-    return found
-
-
-def _is_condition(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_) or (isinstance(value, Expr) and value.op in CONDITIONS)
 
 
 def _interval(command: Command) -> Any:

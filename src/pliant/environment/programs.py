@@ -1,8 +1,8 @@
 """The programs of an environment, each compiled when it is first needed.
 
 A control period is one program. Where terms run in NumPy it is several, with NumPy between them: "motion", then rewards
-and terminations, "scores", observations, "look", and observations once more for "first look of those that ended". Two of
-these also come without restarts, for learners that begin new episodes themselves, by "restart".
+and terminations, "scores", observations, "look", and observations once more for "first look of those that ended". Two
+of these also come without restarts, for learners that begin new episodes themselves, by "restart".
 """
 
 from collections.abc import Callable
@@ -16,12 +16,6 @@ from pliant.simulation import Simulation
 
 def _begin(plan: EpisodePlan, stages: Stages) -> None:
     plan.add_restart(stages, modes=("startup", "reset"))
-
-
-def _restart(plan: EpisodePlan, stages: Stages) -> None:
-    plan.add_restart(stages)
-    if not plan.given:
-        plan.add_observations(stages, is_first=True)
 
 
 def _motion(plan: EpisodePlan, stages: Stages) -> None:
@@ -55,7 +49,7 @@ _PROGRAMS: dict[str, Callable[[EpisodePlan, Stages], None]] = {
     "period": EpisodePlan.add_period,
     "period without restarts": lambda plan, stages: plan.add_period(stages, restarts=False),
     "begin": _begin,
-    "restart": _restart,
+    "restart": EpisodePlan.add_restart,
     "first look": lambda plan, stages: plan.add_observations(stages, is_first=True),
     "motion": _motion,
     "scores": _scores,
@@ -70,12 +64,12 @@ _INPUTS = {
     "period without restarts": ("given action", "weights"),
     "begin": ("outcome",),
     "restart": ("outcome",),
-    "first look": ("outcome", "given"),
+    "first look": ("outcome", "given terms"),
     "motion": ("given action",),
-    "scores": ("outcome", "weights", "given"),
-    "look": ("outcome", "given"),
-    "look without restarts": ("outcome", "given"),
-    "first look of those that ended": ("outcome", "given"),
+    "scores": ("outcome", "weights", "given terms"),
+    "look": ("outcome", "given terms"),
+    "look without restarts": ("outcome", "given terms"),
+    "first look of those that ended": ("outcome", "given terms"),
 }
 
 # what it writes, as far as there is any of it
@@ -103,7 +97,7 @@ class EpisodeKernels:
         _PROGRAMS[name](plan, stages)
         parts = {"state": sim.layout.sizes, "episode": plan.episode, "outcome": plan.outcome}
         sizes = {array: sum(own.values()) for array, own in parts.items()}
-        sizes |= {array: stages.variables[array] for array in ("parameters", "given action", "weights", "given")}
+        sizes |= {array: stages.variables[array] for array in ("parameters", "given action", "weights", "given terms")}
         inputs = [array for array in ("state", "episode", "parameters", *_INPUTS[name]) if sizes[array]]
         outputs = {f"{array} after": array for array in _OUTPUTS if sizes[array]}
         spans = {array: tuple(parts[array]) for array in inputs if array in parts}

@@ -6,7 +6,7 @@ robots in place of each scalar. docs/environments.md has what that costs.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from pliant.checks import check, function_name, is_real, is_whole, numbers
 from pliant.environment.distributions import Distribution, Uniform
 from pliant.environment.now import Now
 from pliant.errors import PliantError, SimulationError, TraceError
-from pliant.scalar import Scalar, is_constant
+from pliant.scalar import Expr, Scalar, either, is_constant
+from pliant.scalar.ops import CONDITIONS
 
 
 class Term:
@@ -95,6 +96,8 @@ class Term:
 
     def _scalars(self, subject: str, value: Any) -> list[Scalar]:
         several = isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype == object)
+        # in NumPy a row is a number of all robots
+        several = several or (not self.is_compiled and isinstance(value, np.ndarray) and value.ndim == 2)
         found = list(np.asarray(value, dtype=object).ravel()) if several and self.is_compiled else value
         found = list(found) if several else [found]
         for x in found:
@@ -205,8 +208,8 @@ def as_terms(kind: type[Term], given: Any, name: str) -> dict[str, Any]:
             arguments: Any = value if is_pair else (value,)
             value = kind(*arguments)
         if not isinstance(value, kind):
-            problem = f"{kind.kind} {label!r} is a {type(value).__name__}"
-            raise SimulationError(problem, subject=label, field=name, cure=f"give a {kind.__name__}")
+            problem = f"{kind.kind} {label!r} is given as {type(value).__name__}"
+            raise SimulationError(problem, subject=label, field=name, cure=f"write {kind.__name__}(function)")
         found[label] = value
     return found
 
@@ -220,3 +223,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return function_name(value) if inspect.isfunction(value) else repr(value)
+
+
+# ---- conditions
+
+
+def is_condition(value: Any) -> bool:
+    """Whether a value is true or false, and not a number."""
+    return isinstance(value, bool | np.bool_) or (isinstance(value, Expr) and value.op in CONDITIONS)
+
+
+def any_condition(conditions: Sequence[Scalar]) -> Scalar:
+    """Whether one of them holds."""
+    found = conditions[0]
+    for condition in conditions[1:]:
+        found = either(found, condition)
+    return found

@@ -56,9 +56,10 @@ class Environment(Protocol):
 
     batch: int
     period: float
-    action_size: int
     state: Any
 
+    @property
+    def action_size(self) -> int: ...
     @property
     def action_names(self) -> Sequence[str]: ...
     @property

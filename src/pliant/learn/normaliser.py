@@ -9,6 +9,8 @@ The count stops growing at a number of samples: from there on old ones are forgo
 
 import numpy as np
 
+from pliant.learn.tape import Tape, padded, zeros
+
 _LEAST = 1e-5
 
 
@@ -17,34 +19,47 @@ class Normaliser:
 
     Sums of a batch are taken of numbers that the present mean and variance have normalised already, so that float32
     loses nothing.
+
+    Attributes:
+        mean, var, count: of all observations that were merged.
+        shift, scale: what observations are normalised with until the next `merge`.
     """
 
-    def __init__(self, size: int, clip: float, memory: float, dtype: type = np.float32):
-        self.clip, self.memory, self.dtype = clip, memory, dtype
-        self.mean, self.var, self.count = np.zeros(size), np.ones(size), 1e-4
+    def __init__(self, size: int, clip: float, memory: float):
+        self.clip, self.memory, self.size = clip, memory, size
+        self.mean, self.var, self.count = np.zeros(size), np.ones(size), 0.0
+        self._shift, self._scale, self._clip = zeros(padded(size)), zeros(padded(size)), zeros(1)
+        self.shift, self.scale = self._shift[:size], self._scale[:size]
+        self._clip[0] = clip
+        self._step, self._sums = zeros(2, padded(size)), np.zeros((2, size))
+        self._seen = 0
         self._begin()
 
     def _begin(self) -> None:
         """Fix mean and scale until the next `merge`."""
         self._seen = 0
-        self._sums = np.zeros((2, len(self.mean)))
-        self.shift = self.mean.astype(self.dtype)
-        self.scale = (1 / np.sqrt(self.var + _LEAST)).astype(self.dtype)
+        self._sums[:] = 0
+        self.shift[:] = self.mean
+        self.scale[:] = 1 / np.sqrt(self.var + _LEAST)
 
-    def __call__(self, observations: np.ndarray, out: np.ndarray | None = None, *, count: bool = False) -> np.ndarray:
-        """Normalised observations; with ``count`` they are also noted for the next `merge`."""
-        x = np.subtract(observations, self.shift, out=out)
-        x *= self.scale
-        if count:
-            self._seen += len(x)
-            self._sums[0] += x.sum(0)
-            self._sums[1] += np.einsum("ij,ij->j", x, x)
-        return np.clip(x, -self.clip, self.clip, out=x)
+    def tape(self, x: np.ndarray, y: np.ndarray) -> Tape:
+        """A tape that normalises the rows of x into y; call `note` after each run."""
+        made = Tape()
+        made.normalise(x, y, self._shift, self._scale, self._clip, self._step)
+        return made
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether all observations that were noted are finite."""
+    def note(self, rows: int) -> bool:
+        """Take the sums of so many rows that a tape has normalised; returns whether all was finite."""
+        self._seen += rows
+        self._sums += self._step[:, : self.size]
+        self._step[:] = 0
         return bool(np.isfinite(self._sums).all())
+
+    def __call__(self, observations: np.ndarray) -> np.ndarray:
+        """Normalised observations, which are not noted."""
+        x = np.subtract(observations, self.shift)
+        x *= self.scale
+        return np.clip(x, -self.clip, self.clip, out=x)
 
     def merge(self, mirror: tuple[np.ndarray, np.ndarray] | None = None) -> None:
         """Take what was noted into mean and variance; with a mirror, also its mirror image."""
@@ -69,7 +84,7 @@ class Normaliser:
     @property
     def state(self) -> dict[str, np.ndarray]:
         """All of it, between two batches."""
-        return {"mean": self.mean, "var": self.var, "count": np.float64(self.count)}
+        return {"mean": self.mean, "var": self.var, "count": np.array(self.count)}
 
     @state.setter
     def state(self, given: dict[str, np.ndarray]) -> None:

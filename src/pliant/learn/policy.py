@@ -10,7 +10,8 @@ import numpy as np
 
 from pliant.errors import LearningError
 from pliant.files.arrays import read_arrays, write_arrays
-from pliant.networks import ACTIVATIONS, Network
+from pliant.learn.acting import Acting
+from pliant.networks import Network
 from pliant.scalar import Scalar, Scalars, maximum, minimum
 
 _KIND = "pliant policy 1"
@@ -25,6 +26,7 @@ class Policy:
         policy(observations)          # mean actions: (n,) or (batch, n) in, float32 out
         policy.network(x)             # the same on scalars of any kind: traced, it is part of a compiled step
         policy.save("walk.policy");   Policy.load("walk.policy")
+        policy.to_onnx("walk.onnx");  policy.c();  policy.python()
 
     Attributes:
         layers: weights (outputs, inputs) and offsets of each layer, float32.
@@ -89,15 +91,11 @@ class Policy:
         if x.ndim not in (1, 2) or x.shape[-1] != self.observation_size:
             n = self.observation_size
             raise _wrong("observations", f"got observations of shape {x.shape}", f"it takes ({n},) or (batch, {n})")
-        return self._acts(x)
+        return self._acts(x[None])[0] if x.ndim == 1 else self._acts(x)
 
-    def _acts(self, x: np.ndarray) -> np.ndarray:
-        x = np.clip((x - self.mean) * self.scale, -np.float32(self.clip), np.float32(self.clip))
-        for k, (weights, offsets) in enumerate(self.layers):
-            x = x @ weights.T + offsets
-            if k < len(self.layers) - 1:
-                x = ACTIVATIONS[self.activation](x)
-        return x
+    @cached_property
+    def _acts(self) -> Acting:
+        return Acting(self.layers, self.activation, self.mean, self.scale, self.clip)
 
     def network(self, x: Scalars) -> list[Scalar]:
         """Mean actions at an observation, on scalars of any kind."""
@@ -132,6 +130,24 @@ class Policy:
         except LearningError as error:
             raise error.at(os.fspath(path)) from None
 
+    def python(self, name: str = "policy") -> str:
+        """Source of a module in plain Python with one function of that name, from a list of numbers to another."""
+        from pliant.learn.exports import python_source
+
+        return python_source(self, name)
+
+    def c(self, name: str = "policy") -> str:
+        """Source of a file in C99: ``void name(const float *observations, float *actions)``, on constants alone."""
+        from pliant.learn.exports import c_source
+
+        return c_source(self, name)
+
+    def to_onnx(self, path: str | os.PathLike[str]) -> None:
+        """Write it as ONNX: "observations" (batch, n) to "actions" (batch, m), with the normalisation inside."""
+        from pliant.learn.exports import write_onnx
+
+        write_onnx(self, path)
+
     def as_plain(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, as of JSON, and arrays by name."""
         about = {name: getattr(self, name) for name in _PLAIN}
@@ -158,6 +174,9 @@ class Policy:
         if not 0 < clip < np.inf:
             raise _wrong("clip", f"is damaged: clip is {clip}", "take another copy of its file")
         return cls(layers=tuple(layers), clip=clip, **plain, **rest)
+
+    def __reduce__(self) -> Any:
+        return Policy.from_plain, self.as_plain()
 
     def __repr__(self) -> str:
         sizes = "-".join(map(str, Network(self.layers).sizes))

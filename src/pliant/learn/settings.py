@@ -145,6 +145,35 @@ class PpoSettings(Settings):
             check(name, value, "True or False", isinstance(value, bool), subject=self.title, error=LearningError)
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvolveSettings(Settings):
+    """The numbers of evolution; see `pliant.learn.evolve`.
+
+    Attributes:
+        horizon: control periods of a rollout.
+        group: robots that try the same parameters, from different starts.
+        std: of the parameters at the start.
+        std_rate: how fast it follows what is better.
+        rate: length of a step of the mean.
+        momentum: share of the velocity of the mean that is kept.
+    """
+
+    hidden: tuple[int, ...] = ()
+    horizon: int = 200
+    group: int = 1
+    std: float = 0.2
+    std_rate: float = 0.2
+    rate: float = 0.15
+    momentum: float = 0.9
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._whole("horizon", "group")
+        self._positive("std", "rate")
+        self._not_negative("std_rate")
+        self._share("momentum")
+
+
 def _sizes(name: str, value: Any) -> tuple[int, ...]:
     given = (value,) if is_whole(value) else value
     is_right = isinstance(given, tuple | list) and all(is_whole(n) and 0 < n <= 4096 for n in given)

@@ -1,4 +1,4 @@
-"""Trainings by one call: `ppo`, and `resume` to continue one."""
+"""Trainings by one call: `ppo`, `evolve`, and `resume` to continue one."""
 
 import dataclasses
 import os
@@ -6,23 +6,27 @@ from typing import Any
 
 from pliant.checks import check, check_known, is_whole
 from pliant.errors import LearningError
+from pliant.learn.evolve import Evolve
 from pliant.learn.interface import Environment
 from pliant.learn.ppo import Ppo
-from pliant.learn.settings import PpoSettings, Settings
+from pliant.learn.settings import EvolveSettings, PpoSettings, Settings
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.training import Checkpoint, Limits, Training, train
 
-_KINDS: dict[str, tuple[type[Settings], Any]] = {"ppo": (PpoSettings, Ppo)}
+_KINDS: dict[str, tuple[type[Settings], Any]] = {
+    "ppo": (PpoSettings, Ppo),
+    "evolve": (EvolveSettings, Evolve),
+}
 _LIMITS = [field.name for field in dataclasses.fields(Limits)]
 
 
 def ppo(
     env: Environment,
     *,
-    hidden: tuple[int, ...] = (32, 32),
+    hidden: tuple[int, ...] | None = None,
     minutes: float | None = 2.0,
     steps: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     judge: Any = None,
     threads: int = 1,
     clock: str = "wall",
@@ -38,19 +42,45 @@ def ppo(
 
     Args:
         env: with as many robots as learn side by side; 512 are a good number.
-        hidden: layers of actor and critic; (64, 64) for larger tasks.
+        hidden: layers of actor and critic, (32, 32) by default; (64, 64) for larger tasks.
         minutes, steps: limits of the training; None for no limit.
-        seed: of all random numbers.
+        seed: of all random numbers (default 0).
         judge: asked now and then whether a policy does what is wanted; see `Limits`.
         threads: that share an update. The environment has its own.
         clock: by which time is measured, "wall" or "processor".
         settings: a `PpoSettings` to start from, in place of the default.
         options: any others of `PpoSettings` and `Limits`.
     """
-    options |= {"hidden": hidden, "seed": seed} if settings is None else {}
-    limits = Limits(**{"minutes": minutes, "steps": steps, "judge": judge} | _taken(options, _LIMITS))
-    made = (settings or PpoSettings()).with_options(**options)
-    return train(_learner("ppo", env, made, clock, threads), limits)
+    options |= {"minutes": minutes, "steps": steps, "judge": judge} | _given(hidden=hidden, seed=seed)
+    return _train("ppo", env, settings or PpoSettings(), clock, threads, options)
+
+
+def evolve(
+    env: Environment,
+    *,
+    hidden: tuple[int, ...] | None = None,
+    minutes: float | None = 2.0,
+    steps: int | None = None,
+    seed: int | None = None,
+    judge: Any = None,
+    threads: int = 1,
+    clock: str = "wall",
+    settings: EvolveSettings | None = None,
+    **options: Any,
+) -> Training:
+    """Train a policy without gradients, by trying parameters over whole rollouts; see `pliant.learn.evolve`.
+
+        training = pliant.learn.evolve(env, hidden=(16,), horizon=200)
+
+    Args:
+        env: with as many robots as try side by side, each with parameters of its own.
+        hidden: layers of the policy; none by default, which is a linear one.
+        settings: an `EvolveSettings` to start from, in place of the default.
+        options: any others of `EvolveSettings` and `Limits`.
+        minutes, steps, seed, judge, threads, clock: as for `ppo`.
+    """
+    options |= {"minutes": minutes, "steps": steps, "judge": judge} | _given(hidden=hidden, seed=seed)
+    return _train("evolve", env, settings or EvolveSettings(), clock, threads, options)
 
 
 def resume(
@@ -74,11 +104,18 @@ def resume(
     return train(learner, limits, found.restore(learner))
 
 
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: x for name, x in options.items() if x is not None}
+
+
+def _train(
+    kind: str, env: Environment, settings: Settings, clock: str, threads: int, options: dict[str, Any]
+) -> Training:
+    limits = Limits(**{name: options.pop(name) for name in _LIMITS if name in options})
+    return train(_learner(kind, env, settings.with_options(**options), clock, threads), limits)
+
+
 def _learner(kind: str, env: Environment, settings: Settings, clock: str, threads: int) -> Any:
     is_right = is_whole(threads) and threads > 0
     check("threads", threads, "a whole number above 0", is_right, subject=kind, error=LearningError)
     return _KINDS[kind][1](env, settings, Stopwatch(clock), threads)
-
-
-def _taken(options: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    return {name: options.pop(name) for name in names if name in options}

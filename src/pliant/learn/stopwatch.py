@@ -1,8 +1,6 @@
 """Where the time of a training goes: seconds by part, on the clock of the wall or of the processor."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from pliant.checks import check_one_of
 from pliant.errors import LearningError
@@ -11,24 +9,31 @@ _CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 class Stopwatch:
-    """Seconds of each part of the work; what is outside of all parts, such as judging, is not counted.
+    """Seconds of each part of the work; what is before `start`, such as judging, is not counted.
 
-    with watch("environment"):
-        ...
+        watch.start()
+        outcome = env.step(actions)
+        watch.lap("environment")
+
+    Attributes:
+        parts: seconds by name.
     """
 
     def __init__(self, clock: str = "wall"):
         check_one_of("clock", clock, tuple(_CLOCKS), subject="learning", error=LearningError)
         self.parts: dict[str, float] = {}
         self._now = _CLOCKS[clock]
+        self._mark = 0.0
 
-    @contextmanager
-    def __call__(self, part: str) -> Iterator[None]:
-        begin = self._now()
-        try:
-            yield
-        finally:
-            self.parts[part] = self.parts.get(part, 0.0) + self._now() - begin
+    def start(self) -> None:
+        """Count from here on."""
+        self._mark = self._now()
+
+    def lap(self, part: str) -> None:
+        """All since the last mark was this part."""
+        now = self._now()
+        self.parts[part] = self.parts.get(part, 0.0) + now - self._mark
+        self._mark = now
 
     @property
     def seconds(self) -> float:

@@ -27,8 +27,8 @@ class VelocityJudge:
         commands: (ahead, left, turn) [m/s, m/s, rad/s].
         robots: in all, a multiple of the commands.
         seconds: how long they run.
-        tolerance: of the velocities ahead and to the left [m/s]; turning: of the rate of turning [rad/s], None if it
-            does not matter.
+        linear: tolerance of the velocities ahead and to the left [m/s]; turning: that of the rate of turning [rad/s],
+            None if it does not matter.
         seed: of the starts.
     """
 
@@ -36,7 +36,7 @@ class VelocityJudge:
     commands: Sequence[tuple[float, float, float]]
     robots: int = 256
     seconds: float = 10.0
-    tolerance: float = 0.1
+    linear: float = 0.1
     turning: float | None = 0.1
     seed: int = 1000
     _env: Environment | None = field(default=None, repr=False)
@@ -49,11 +49,11 @@ class VelocityJudge:
         errors = np.abs(groups.mean(axis=1) - wanted)
         linear, turning = float(errors[:, :2].max()), float(errors[:, 2].max())
         own = np.abs(groups - wanted[:, None])
-        inside = (own[..., :2] <= self.tolerance).all(axis=-1) & ~fell.reshape(len(wanted), -1)
+        inside = (own[..., :2] <= self.linear).all(axis=-1) & ~fell.reshape(len(wanted), -1)
         if self.turning is not None:
             inside &= own[..., 2] <= self.turning
-        is_right = linear <= self.tolerance and (self.turning is None or turning <= self.turning)
-        excess = max(0.0, linear - self.tolerance) + (0 if self.turning is None else max(0.0, turning - self.turning))
+        is_right = linear <= self.linear and (self.turning is None or turning <= self.turning)
+        excess = max(0.0, linear - self.linear) + (0 if self.turning is None else max(0.0, turning - self.turning))
         report: dict[str, Any] = {
             "falls": int(fell.sum()),
             "inside": int(inside.sum()),

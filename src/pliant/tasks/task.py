@@ -63,4 +63,11 @@ def make(name: str, *, batch: int | None = None, seed: int = 0, threads: int = 1
         options: of the task, such as ``noise=True`` of walking robots.
     """
     found = task(name)
-    return found.environment(batch=found.batch if batch is None else batch, seed=seed, threads=threads, **options)
+    try:
+        made = found.environment(batch=found.batch if batch is None else batch, seed=seed, threads=threads, **options)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        raise LearningError(f"task {name!r}: {error}", subject=name, field="options") from None
+    made.name = name
+    return made

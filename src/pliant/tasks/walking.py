@@ -11,8 +11,14 @@ from pliant.environment import (
     Clock, Environment, Event, JointTargets, Observation, Reward, Termination, Velocity, events, observations, rewards,
     terminations,
 )  # fmt: skip
+from pliant.checks import check
+from pliant.environment.curricula import PatchPlace, TerrainLevels
+from pliant.errors import LearningError
 from pliant.robot import Robot
 from pliant.simulation import Simulation
+from pliant.tasks.mirroring import mirror_of
+from pliant.tasks.sensing import noisy, sensed_by, with_walking_sensors
+from pliant.terrain import Terrain
 
 TOLERANCE = 1e-3
 """Of the contacts while learning [m/s]; policies behave the same at the default one."""
@@ -88,6 +94,11 @@ def environment(
     timeout: float | None = None,
     dt: float | None = None,
     coriolis: str = "start",
+    sensors: bool = False,
+    noise: bool = False,
+    randomised: bool = False,
+    history: int = 1,
+    terrain: Terrain | None = None,
 ) -> Environment:
     """The task of a walker.
 
@@ -98,32 +109,75 @@ def environment(
         timeout: length of episodes [s]; by default the walker's.
         dt: length of a step [s]; by default the walker's. A control period stays as long.
         coriolis: as in `Simulation`.
+        sensors: whether the policy sees what sensors read, and no velocity of the base; the critic sees the state.
+        noise: whether what it sees has errors and comes late.
+        randomised: whether masses, centres of mass, gains and friction differ from robot to robot, and pushes come.
+        history: how many control periods of the sensors are shown.
+        terrain: patches by kind and level in place of the ground; robots are promoted from level to level.
     """
+    check("ground", ground, "None with terrain", ground is None or terrain is None, error=LearningError)
+    robot = walker.robot
+    if sensors:
+        robot = with_walking_sensors(robot, noise=noise, scan=terrain is not None)
+    seen = seen_by(walker)
+    if sensors:
+        own = ("last action", "command", "clock")
+        groups = {"actor": sensed_by(robot, history=history) | {n: seen[n] for n in own}, "critic": seen}
+        if terrain is not None:
+            groups["critic"] = seen | {"scan": groups["actor"]["scan"]}
+    else:
+        groups = {"actor": noisy(seen), "critic": seen} if noise else {"actor": seen}
     substeps = walker.substeps if dt is None else max(1, round(walker.substeps * walker.dt / dt))
     sim = Simulation(
-        walker.robot, dt=walker.dt * walker.substeps / substeps, substeps=substeps, batch=batch, precision=precision,
-        ground=flat() if ground is None else ground, contact=RigidContact(tolerance=tolerance), threads=threads,
-        seed=seed, varying=["friction"], coriolis=coriolis,
+        robot, dt=walker.dt * walker.substeps / substeps, substeps=substeps, batch=batch, precision=precision,
+        ground=_ground(ground, terrain), contact=RigidContact(tolerance=tolerance), threads=threads,
+        seed=seed, varying=["friction", *(path for path, *_ in spread_of(robot, randomised))], coriolis=coriolis,
     )  # fmt: skip
     happen = {
-        "start": Event(events.start_state, **_start(walker, is_judged)),
-        "friction": Event(events.randomise, path="friction", to=(0.5, 1.1)),
+        "start": Event(events.start_state, **_start(walker, is_judged, terrain)),
+        "friction": Event(events.randomise, path="friction", to=(0.4, 1.2) if randomised else (0.5, 1.1)),
     }
-    if walker.pushes and not is_judged:
-        happen["push"] = Event(events.push, "interval", every=3.0, linear=walker.pushes, angular=walker.pushes)
+    for path, to, operation in spread_of(robot, randomised):
+        happen[path] = Event(events.randomise, path=path, to=to, operation=operation)
+    pushes = max(walker.pushes, 0.3 if randomised else 0.0)
+    if pushes and not is_judged:
+        happen["push"] = Event(events.push, "interval", every=3.0, linear=pushes, angular=pushes)
+    length = walker.timeout if timeout is None else timeout
+    climbs = terrain is not None and not is_judged
     return Environment(
         sim,
         action=JointTargets(walker.scale),
-        observations=seen_by(walker),
+        observations=groups,
         rewards=rewards_of(walker),
         terminations={"fell": Termination(terminations.fell, height=walker.floor, upright=walker.upright)},
         commands={"velocity": walker.velocity, "gait": Clock(walker.frequency)},
         events=happen,
-        timeout=walker.timeout if timeout is None else timeout,
+        curriculum=TerrainLevels(terrain.levels, terrain.size / 2, length) if terrain and climbs else None,
+        timeout=length,
         stance=walker.stance,
         reward_scale=0.1,
         reward_floor=0.0,
+        mirror=mirror_of(robot, walker.stance, walker.feet, walker.phases, groups),
     )
+
+
+def _ground(ground: Any, terrain: Terrain | None) -> Any:
+    if terrain is not None:
+        return terrain.ground
+    return flat() if ground is None else ground
+
+
+def spread_of(robot: Robot, randomised: bool) -> list[tuple[str, tuple[float, float], str]]:
+    """What differs from robot to robot beside friction: path, range and operation."""
+    if not randomised:
+        return []
+    heaviest = max(robot.bodies.values(), key=lambda body: float(body.inertia.mass)).name
+    return [
+        (f"bodies.{heaviest}.mass", (0.8, 1.3), "scale"),
+        (f"bodies.{heaviest}.com", (-0.02, 0.02), "add"),
+        ("motors.*.kp", (0.9, 1.1), "scale"),
+        ("motors.*.kd", (0.9, 1.1), "scale"),
+    ]
 
 
 def seen_by(walker: Walker) -> dict[str, Observation]:
@@ -163,9 +217,11 @@ def rewards_of(walker: Walker) -> dict[str, Reward]:
     return {n: Reward(f, weights[n], **options) for n, (f, options) in functions.items() if weights[n]}
 
 
-def _start(walker: Walker, is_judged: bool) -> dict[str, Any]:
+def _start(walker: Walker, is_judged: bool, terrain: Terrain | None = None) -> dict[str, Any]:
     scales = np.broadcast_to(walker.scale, (walker.robot.nu,))
     usual = {"joints": tuple((0.1 * np.minimum(1, 2 * scales)).tolist()), "velocity": 0.2}
+    if terrain is not None:
+        usual |= {"place": PatchPlace(terrain, any_level=is_judged), "heading": 3.14}
     return usual if is_judged else usual | dict(walker.start)
 
 
