@@ -38,14 +38,12 @@ import numpy as np
 import pliant
 from pliant.compiler import Kernel, kernel_from_function
 from pliant.contact.ground import Ground
-from pliant.dynamics.energy_and_momentum import kinetic_energy
-from pliant.dynamics.gyroscopic import carried_centers
+from pliant.dynamics.implicit_coriolis import half_way
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.kinematics import link_poses, root_origin
 from pliant.robot import (
     Continuous, Free, Helical, JointKind, Planar, Prismatic, Revolute, Robot, RobotBuilder, Spherical,
 )  # fmt: skip
-from pliant.robot.configurations import carried_velocity
 from pliant.scalar import Scalar, Scalars
 from pliant.simulation.model import StepModel
 from pliant.simulation.programs import energies
@@ -86,22 +84,15 @@ class Case:
 
     @cached_property
     def energies(self) -> Kernel:
-        """(q, v, v after the step, dt) -> kinetic energy before and after, at this q; potential and elastic energy [J].
+        """(q, v, dt) -> kinetic, potential and elastic energy half a step before q [J], where v leads to q from.
 
-        The velocity after a step is in the axes that joints that float have then; here it is in those before it.
+        That is the place of the energy of a step: half-way between two kicks (`pliant.dynamics.implicit_coriolis`).
         """
         robot, model = self.robot, StepModel(self.robot, 1e-3, None)
-        shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "v": (robot.nv,), "ahead": (robot.nv,), "dt": ()}
+        shapes: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "v": (robot.nv,), "dt": ()}
 
-        def found(q: Scalars, v: Scalars, ahead: Scalars, dt: Scalar) -> list[Scalar]:
-            centers = carried_centers(robot.mechanism, composite_inertia(robot, q), v, dt)
-            after = list(ahead)
-            kinetic, *stored = energies(model, q, v)
-            return [
-                kinetic,
-                kinetic_energy.algorithm(robot, q, carried_velocity(robot, after, -dt, after, centers)),
-                *stored,
-            ]
+        def found(q: Scalars, v: Scalars, dt: Scalar) -> list[Scalar]:
+            return list(energies(model, *half_way(robot, q, v, composite_inertia(robot, q), -dt)))
 
         return kernel_from_function(found, shapes, name="energies")
 

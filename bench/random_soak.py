@@ -7,16 +7,16 @@ number, and ``--only`` runs that robot alone.
 
 **Energy.** With T the kinetic energy, U the potential and elastic energy and W the work of the motors, the sum of
 torque times way over the steps (which is not v dt where something lands), contacts, dampers and friction can only take
-energy away: T + U - W never rises. The velocity of a state is that in the middle of the step before, so that T + U of
-one state wobbles by w dt / 2 in a swing of frequency w, and by w dt where a body that turns at w draws its arms in.
-With the velocities v before and v+ after the step that starts at q,
+energy away: T + U - W never rises. The velocity of a state is that in the middle of the step before: its energy has its
+place half a step before q, half-way between two kicks, and
 
-    G = (T(q, v) + T(q, v+)) / 2 + U(q) - W(q)
+    G = T(x, v) + U(x) - W(x),    x = q - dt/2 v
 
-is that at one time. It wobbles by (w dt)^2 / 4 only, and its mean over 0.1 s, over which a spring swings or turns
-around, by a few parts in a thousand. The gain of a run is the largest rise of this mean above the least one before: a
-robot that gains what an impact has just taken does not go unseen. It may be 1 % of the energy at hand, the largest so
-far of
+is that at one time. Elsewhere it is off by what moves in half a step: T(q, v) by w dt / 2 in a swing of frequency w,
+and by many times that where joints that turn against each other keep a body in place that is far out. G wobbles by
+(w dt)^2 / 4 only, and its mean over 0.1 s, over which a spring swings or turns around, by a few parts in a thousand.
+The gain of a run is the largest rise of this mean above the least one before: a robot that gains what an impact has
+just taken does not go unseen. It may be 1 % of the energy at hand, the largest so far of
 
 - kinetic and elastic energy, what there is to exchange,
 - m g times the length of all bodies in a row, what gravity can make of it,
@@ -103,32 +103,34 @@ def energy_gains(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The relative gain of each start, and when [s]; q, v and torques after each step, (starts, steps, n)."""
     balance, at_hand = energy_balance(case, dt, q, v, torques)
-    starts, steps = balance.shape
-    window = min(max(round(_MEAN / dt), 1), steps)
+    starts, states = balance.shape
+    window = min(max(round(_MEAN / dt), 1), states)
     sums = np.concatenate([np.zeros((starts, 1)), np.cumsum(balance - balance[:, :1], axis=1)], axis=1)
     means = (sums[:, window:] - sums[:, :-window]) / window
     rise = (means - np.minimum.accumulate(means, axis=1)) / at_hand[:, window - 1 :]
     last = rise.argmax(axis=1)
-    return rise[np.arange(starts), last], (last + window) * dt
+    return rise[np.arange(starts), last], (last + window - 1) * dt
 
 
 def energy_balance(
     case: Case, dt: float, q: np.ndarray, v: np.ndarray, torques: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """G and the energy at hand so far [J] in each step, (starts, steps)."""
+    """G and the energy at hand so far [J] of each state, (starts, 1 + steps)."""
     robot = case.robot
     q, v = (np.concatenate([x[:, None], y], axis=1, dtype=float) for x, y in ((case.q, q), (case.v, v)))
-    starts, steps = len(q), q.shape[1] - 1
-    rows = (x.reshape(starts * steps, -1) for x in (q[:, :-1], v[:, :-1], v[:, 1:]))
-    found = case.energies(*rows, dt).reshape(starts, steps, 4)
-    before, after, potential, elastic = np.moveaxis(found, -1, 0)
-    # from the start of each step to that of the next, under the mean of their torques
-    ways = np.diff(q[:, :-1, [robot.q_slice(m.joint).start for m in robot.motors.values()]], axis=1)
-    done = ((torques[:, 1:] + torques[:, :-1]) / 2 * ways).sum(axis=-1)
+    starts, states = q.shape[:2]
+    found = case.energies(*(x.reshape(starts * states, -1) for x in (q, v)), dt).reshape(starts, states, 3)
+    kinetic, potential, elastic = np.moveaxis(found, -1, 0)
+    # a torque acts at the start of its step, on the way from half a step before to half a step after
+    joints = [m.joint for m in robot.motors.values()]
+    places = (
+        q[..., [robot.q_slice(j).start for j in joints]] - dt / 2 * v[..., [robot.v_slice(j).start for j in joints]]
+    )
+    done = (torques * np.diff(places, axis=1)).sum(axis=-1)
     work, effort = (np.cumsum(np.pad(x, ((0, 0), (1, 0))), axis=1) for x in (done, abs(done)))
     weight = GRAVITY * float(robot.mass) * case.size
-    at_hand = np.maximum(np.maximum.accumulate(before + elastic, axis=1), np.maximum(effort, weight))
-    return (before + after) / 2 + potential + elastic - work, at_hand
+    at_hand = np.maximum(np.maximum.accumulate(kinetic + elastic, axis=1), np.maximum(effort, weight))
+    return kinetic + potential + elastic - work, at_hand
 
 
 # ---- many robots

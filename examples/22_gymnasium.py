@@ -11,6 +11,9 @@ import time
 import gymnasium
 import numpy as np
 
+from pliant.environment import Environment
+from pliant.environment.gym import PliantVectorEnv
+
 TASK = "pliant.tasks.gym:Pliant/cartpole-balance-v0"
 
 
@@ -23,6 +26,13 @@ def main() -> None:
 
 def title(text: str) -> None:
     print(f"\n{text}\n{'-' * len(text)}")
+
+
+def environment_of(env: gymnasium.vector.VectorEnv) -> Environment:
+    """Pliant's own, inside Gymnasium's."""
+    inside = env.unwrapped
+    assert isinstance(inside, PliantVectorEnv)
+    return inside.environment
 
 
 def many_robots() -> None:
@@ -48,11 +58,11 @@ def three_ways_to_begin_again() -> None:
         env = gymnasium.make_vec(TASK, num_envs=4, autoreset_mode=mode, timeout=0.04)
         env.reset(seed=0)
         still = np.zeros((4, 1), dtype=np.float32)
-        ages = []
+        ages, infos = [], {}
         for _ in range(4):
             _, _, terminated, truncated, infos = env.step(still)
             ended = terminated | truncated
-            ages.append(int(env.unwrapped.environment.ages[0]))
+            ages.append(int(environment_of(env).ages[0]))
             if mode == "Disabled" and ended.any():
                 env.reset(options={"reset_mask": ended})
         last = "final_obs" in infos
@@ -79,7 +89,7 @@ def search(robots: int = 256, generations: int = 8) -> None:
 def held(env: gymnasium.vector.VectorEnv, policies: np.ndarray, seed: int = 0) -> np.ndarray:
     """How long the first episode of each robot lasts, under its own linear policy [s]."""
     seen, _ = env.reset(seed=seed)
-    period = env.unwrapped.environment.period
+    period = environment_of(env).period
     lengths, goes_on = np.zeros(len(policies)), np.ones(len(policies), dtype=bool)
     while goes_on.any():
         actions = np.einsum("ij,ij->i", seen, policies)[:, None].astype(np.float32)
@@ -109,7 +119,8 @@ def learn_with_stable_baselines(steps: int = 40_000) -> None:
         x = judged.step(model.predict(seen, deterministic=True)[0])
         lasted += judged.period * goes_on
         seen, goes_on = x.observations["actor"], goes_on & ~(x.terminated | x.truncated)
-    print(f"after {steps:,} steps in {time.perf_counter() - start:.0f} s the pole stands for {lasted.mean():.1f} of 5 s")
+    seconds = time.perf_counter() - start
+    print(f"after {steps:,} steps in {seconds:.0f} s the pole stands for {lasted.mean():.1f} of 5 s")
 
 
 if __name__ == "__main__":

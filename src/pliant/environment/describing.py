@@ -1,5 +1,8 @@
 """A task in words and numbers: what policies and results carry, so that they can be told apart a year later."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,3 +37,9 @@ def description(env: "Environment") -> dict[str, Any]:
         "events": {name: event.describe() for name, event in plan.events.items()},
         "curriculum": None if plan.curriculum is None else plan.curriculum.describe(),
     }
+
+
+def digest_of(described: Mapping[str, Any]) -> str:
+    """A short name of a task that is described; weights and names do not matter."""
+    text = json.dumps({k: v for k, v in described.items() if k not in ("task", "weights")}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

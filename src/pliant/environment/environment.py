@@ -1,7 +1,5 @@
 """Environments: simulations with a task, as learners take them."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,7 +11,7 @@ from pliant.environment.actions import Action
 from pliant.environment.commands import RARE, Command
 from pliant.environment.curricula import Curriculum
 from pliant.environment.deployment import Deployment
-from pliant.environment.describing import description
+from pliant.environment.describing import description, digest_of
 from pliant.environment.events import Event
 from pliant.environment.given import default_action, groups_of, stance_of
 from pliant.environment.plan import EpisodePlan
@@ -404,7 +402,7 @@ class Environment:
                 raise SimulationError(problem, field="state", cure="take the state of the same environment")
         for name, target in targets.items():
             target[...] = state[name]
-        self.weights.refresh()
+        self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
         self._has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
@@ -438,8 +436,7 @@ class Environment:
     @property
     def digest(self) -> str:
         """A short name of the task: another one for another robot, other terms or other physics."""
-        text = json.dumps({k: v for k, v in self.describe().items() if k not in ("task", "weights")}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.describe())
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{n} of {group}" for group, n in self.observation_sizes.items())

@@ -6,7 +6,7 @@ numbers that vary. It is compiled with the step.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pliant.chance import Chance
 from pliant.checks import check, check_known, check_one_of, function_name, is_real
@@ -113,9 +113,8 @@ def start_state(
 def _placed(now: Now, chance: Chance, pose: Sequence[Scalar], heading: Any, place: Any) -> list[Scalar]:
     """A pose of the base (x, y, z, quaternion) that is turned, moved, and lifted onto the ground there."""
     turned = as_distribution("heading", heading if hasattr(heading, "draw") else (-heading, heading))
-    drawn: Any = place
-    if callable(drawn):
-        dx, dy = (x for x in drawn(now, chance))
+    if callable(place):
+        dx, dy = cast("tuple[Scalar, Scalar]", place(now, chance))
     else:
         along = [
             as_distribution("place", r if isinstance(r, tuple | list) or hasattr(r, "draw") else (-r, r)) for r in place

@@ -47,9 +47,3 @@ class Weights(MutableMapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(self._values)
-
-    def refresh(self) -> None:
-        """Take over numbers that were put into ``data``."""
-        for name, x in zip(self._values, self.data, strict=True):
-            if self.data.dtype.type(self._values[name]) != x:
-                self._values[name] = float(x)

@@ -173,7 +173,8 @@ class Policy:
                 raise _wrong(name, f"is damaged: {name} is {plain[name]!r}", "take another copy of its file")
         if not 0 < clip < np.inf:
             raise _wrong("clip", f"is damaged: clip is {clip}", "take another copy of its file")
-        return cls(layers=tuple(layers), clip=clip, **plain, **rest)
+        parts: dict[str, Any] = {**plain, **rest}
+        return cls(layers=tuple(layers), clip=clip, **parts)
 
     def __reduce__(self) -> Any:
         return Policy.from_plain, self.as_plain()

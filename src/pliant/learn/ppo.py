@@ -67,7 +67,7 @@ class Ppo:
         except NotFiniteError as bad:
             raise failure(bad, self, start, self.rollout.actions) from None
         for group, normaliser in self.rollout.normalisers.items():
-            normaliser.merge(self.mirror and self.mirror[group])
+            normaliser.merge(None if self.mirror is None else self.mirror[group])
         self.watch.lap("update")
         self.steps += self.samples.count
         self.iterations += 1

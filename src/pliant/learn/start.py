@@ -95,7 +95,8 @@ def resume(
     """
     for name in options:
         check_known("option", name, _LIMITS, "resume", error=LearningError)
-    limits = Limits(**{"checkpoint": path} | options)
+    own: dict[str, Any] = {"checkpoint": path, **options}
+    limits = Limits(**own)
     found = Checkpoint.read(path, env)
     check_known("learner", found.about.get("learner"), _KINDS, found.path, error=LearningError)
     kind = found.about["learner"]

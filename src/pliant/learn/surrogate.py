@@ -249,4 +249,5 @@ class _Work:
 
     def of(self, rows: int) -> _Tile:
         """The arrays for so many rows."""
-        return _Tile(*([y[:rows] for y in part] if isinstance(part, list) else part[:rows] for part in self._all))
+        parts: Any = ([y[:rows] for y in part] if isinstance(part, list) else part[:rows] for part in self._all)
+        return _Tile(*parts)

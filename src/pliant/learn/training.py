@@ -94,8 +94,8 @@ class Limits:
             if value is not None or name != "minutes":
                 check_at_least(name, value, 0, subject=subject, error=LearningError)
         for name in ("steps", "judge_steps", "hold"):
-            value = getattr(self, name)
-            is_right = (value is None and name != "hold") or (is_whole(value) and value > 0)
+            value: Any = getattr(self, name)
+            is_right = name != "hold" if value is None else is_whole(value) and value > 0
             check(name, value, "a whole number above 0", is_right, subject=subject, error=LearningError)
         for name in ("judge", "callback"):
             value = getattr(self, name)

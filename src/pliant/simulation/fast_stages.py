@@ -14,10 +14,16 @@ at q - dt/2 v before the step and q + dt u - dt/2 v+ after it. On that way Corio
 
     dt/2 C(q, v) v + dt/2 C(q, 2u - v+) v+  =  dt/2 (h(v) + h(u) - h(u - v+))
 
-with h(v) = C(q, v) v, since C(q, x) y = C(q, y) x; at the middle, dt h((v + u) / 2) - dt h((u - v+) / 2). The first
-terms are those of other steps, with u in place of v+, and `turn_in_impacts` adds the last one; ``lag`` is u - v+. The
-angular velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half
-of what it takes to stay in space.
+with h(v) = C(q, v) v, since C(q, x) y = C(q, y) x. So they are the mean of those at v and at u, and not those at the
+middle, through which an impact does not go; `turn_in_impacts` adds the last one, and ``lag`` is u - v+. The angular
+velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half of what
+it takes to stay in space.
+
+Bodies far out on joints that slide without limits have such levers that Coriolis forces at the start of a step bring
+energy at any rate, where joints turn against each other and the body itself hardly moves: these robots are always fast.
+
+The correction of positions displaces bodies by s dt at once. With the same v+ there they would have another kinetic
+energy, so it changes as on any way, by -dt M^-1 C(q, s) v+ (`carry_along`).
 """
 
 from pliant.checks import is_zero
@@ -34,7 +40,7 @@ from pliant.robot.configurations import held_acceleration
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_program import StepProgram, any_of, largest_known
+from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 
@@ -65,6 +71,9 @@ _NEARLY = 0.999
 _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
 
+# displacements by no more than this change the energy by parts in ten thousand of it [rad or m]
+_DISPLACED = 1e-4
+
 # Coriolis forces at the start that change a velocity by no more than this against those of the end, more or less, will
 # do for robots with spherical joints [rad/s]
 _NEGLIGIBLE = 1e-8
@@ -85,7 +94,7 @@ def turning_flags(m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, chang
 
 
 def _fast_rate(m: StepModel) -> float:
-    return min(_FAST / m.dt, _RATE)
+    return 0 if m.has_far_bodies else min(_FAST / m.dt, _RATE)
 
 
 def _whirling_rate(m: StepModel) -> float:
@@ -121,7 +130,7 @@ def turn_fast(step: StepProgram) -> None:
         pushes, jumps = laws.impulses([0] * m.robot.nv), [laws.jumps.get(d, 0) for d in range(m.robot.nv)]
         return {"predictor": {"ldl": factor.record(), "start": factor.coordinates(v), "pushes": pushes, "jumps": jumps}}
 
-    def turned(m: StepModel, q, v, motion, predictor, change, ahead, expects):
+    def turned(m: StepModel, q, v, motion, predictor, change, ahead, expects, lags=(0,)):
         robot, factor = m.robot, factor_of(m, predictor["ldl"], q)
         centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
 
@@ -135,7 +144,10 @@ def turn_fast(step: StepProgram) -> None:
         if m.has_ball_springs:  # of which the mean of start and end has been taken already
             share, later = 1 / 2, bias(end)
         else:
-            share, later = 1, bias([(a + b) / 2 for a, b in zip(v, end, strict=True)])
+            # an impact takes no velocity to its middle
+            smooth = equal(lags[0], 0)
+            share = select(smooth, 1, 1 / 2)
+            later = bias([select(smooth, (a + b) / 2, b) for a, b in zip(v, end, strict=True)])
         first = motion["bias"] or bias(v)
         change = [c + share * m.dt * (a - b) for c, a, b in zip(motion["first"], first, later, strict=True)]
         return {"change": change, "ahead": end}
@@ -184,30 +196,31 @@ def turn_in_impacts(step: StepProgram) -> None:
     if not step.model.has_impacts:
         return
 
-    def turned(m: StepModel, q, motion, change, ahead, lag, fast, whirls):
-        robot, end = m.robot, [a - b for a, b in zip(ahead, lag, strict=True)]
-        # taken at the middle, forces are those of half the velocities
-        at_middle = negation(equal(fast[0], 0)) if m.has_balls else 1
-        at_middle = 0 if m.has_ball_springs else at_middle
-        share, ratio = select(at_middle, 1 / 4, 1 / 2), select(at_middle, 2, 1)
-        centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
-        vd = held_acceleration(robot, list(lag), centers)
-        for link in robot.mechanism.links:
-            if not isinstance(link.kind, Spherical | Free) or link.is_mimic:
-                continue
-            # velocities are in the axes of the child, which turn otherwise than it does at the end
-            dofs = link.dofs[-3:]
-            after, mean = (Vector(*(x[d] for d in dofs)) for x in (end, ahead))
-            turn = after.cross(mean) * ratio
-            around = [*centers[link.name].cross(turn)] if link.name in centers else []
-            for d, x in zip(link.dofs, (*around, *turn), strict=True):
-                vd[d] = vd[d] + x
-        more = newton_euler(robot, q, lag, vd, has_gravity=False)
-        share = select(equal(whirls[0], 0), share * m.dt, 0)
+    def turned(m: StepModel, q, motion, change, ahead, lag, whirls):
+        end = [a - b for a, b in zip(ahead, lag, strict=True)]
+        more = _forces_of_turning(m, q, lag, motion, end, ahead)
+        share = select(equal(whirls[0], 0), m.dt / 2, 0)
         return {"change": [a + share * b for a, b in zip(change, more, strict=True)]}
 
     with step.only_if("lags"):
         step.add(turned)
+
+
+def _forces_of_turning(
+    m: StepModel, q: Scalars, v: Scalars, motion: Record, first: Scalars, second: Scalars
+) -> list[Scalar]:
+    """h(v), and M times the acceleration first x second of joints with three rotations, whose axes turn."""
+    centers = {name: Vector(*c) for name, c in motion["held centers"].items()}
+    vd = held_acceleration(m.robot, list(v), centers)
+    for link in m.robot.mechanism.links:
+        if not isinstance(link.kind, Spherical | Free) or link.is_mimic:
+            continue
+        a, b = (Vector(*(x[d] for d in link.dofs[-3:])) for x in (first, second))
+        turn = a.cross(b)
+        around = [*centers[link.name].cross(turn)] if link.name in centers else []
+        for d, x in zip(link.dofs, (*around, *turn), strict=True):
+            vd[d] = vd[d] + x
+    return newton_euler(m.robot, q, v, vd, has_gravity=False)
 
 
 def expect_turning(step: StepProgram) -> None:
@@ -289,3 +302,27 @@ def keep_energy(step: StepProgram) -> None:
         step.add(lowered)
     with step.only_if("whirls"):
         step.add(kept)
+
+
+def carry_along(step: StepProgram) -> None:
+    """v+ at the place to which the correction of positions leads: as seen in space, bodies keep their velocities."""
+    if not (step.model.can_be_fast and step.model.has_corrections):
+        return
+
+    def looked(m: StepModel, shift):
+        return {"displaced": [largest_known([abs(x) for x in shift]) * m.dt > _DISPLACED]}
+
+    def carried(m: StepModel, q, v_next, motion, shift, ldl):
+        ahead, back = ([a + sign * b for a, b in zip(v_next, shift, strict=True)] for sign in (1, -1))
+        # dt C(q, s) v+, of which h has twice the symmetric part
+        more = _forces_of_turning(m, q, ahead, motion, shift, v_next)
+        less = _forces_of_turning(m, q, back, motion, v_next, shift)
+        factor = factor_of(m, ldl, q)
+        _, steps = factor.eliminated([m.dt / 4 * (b - a) for a, b in zip(more, less, strict=True)])
+        return {"v next": [a + b for a, b in zip(v_next, factor.velocity(steps), strict=True)]}
+
+    step.stages.variable("displaced", 1)
+    with step.only_if("deep"):
+        step.add(looked)
+        with step.only_if("displaced"):
+            step.add(carried)

@@ -217,6 +217,13 @@ class StepModel:
         """Whether it has spherical joints."""
         return any(isinstance(link.kind, Spherical) for link in self.robot.mechanism.links)
 
+    @cached_property
+    def has_far_bodies(self) -> bool:
+        """Whether a joint between bodies slides without limits, so that what it carries may be anywhere."""
+        links = (link for link in self.robot.mechanism.links if link.parent >= 0 and not link.is_mimic)
+        sliding = {k.name for k in links if any(not is_zero(*S.linear) and is_zero(*S.angular) for S in k.kind.columns)}
+        return any(not (self.has_limits and has_limits(self.robot.joints[name])) for name in sliding)
+
     @property
     def has_ball_springs(self) -> bool:
         """Whether a spherical joint has a spring, and so swings about several axes."""

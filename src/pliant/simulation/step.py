@@ -45,7 +45,8 @@ from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import (
-    END_PREDICTIONS, expect_turning, keep_energy, turn_as_expected, turn_fast, turn_in_impacts, turning_flags,
+    END_PREDICTIONS, carry_along, expect_turning, keep_energy, turn_as_expected, turn_fast, turn_in_impacts,
+    turning_flags,
 )  # fmt: skip
 from pliant.simulation.joint_stages import (
     Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces,
@@ -112,6 +113,7 @@ def add_step(stages: Stages, model: StepModel, parameters: Parameters) -> None:
     keep_energy(step)  # only where joints turn very much
     correct_positions(step)  # penetrations, without changing velocities
     close_positions(step)  # the same for loops
+    carry_along(step)  # only where that moves them by much
     carry_spin(step)  # only where something lands
     finish(step)  # the new velocity, q from the mean one; a robot that diverges stays where it was
 

@@ -113,7 +113,7 @@ def _keep(run: Run, env: Any, film: float) -> None:
 
 
 def film_commands(env: Any) -> list[float]:
-    """Commands for a film: half of the largest of the first number of each."""
+    """Commands for a film: 0.6 of the largest of the first number of each, and zero."""
     given: dict[str, list[float]] = {}
     for name, command in env.plan.commands.items():
         if command.is_given:

@@ -63,7 +63,7 @@ class Walker:
     substeps: int = 4
     width: float = 0.5
     weights: Mapping[str, float] = field(default_factory=dict)
-    velocity: Velocity = field(default_factory=lambda: Velocity(backwards=0.2))
+    velocity: Velocity = field(default_factory=lambda: Velocity(shares=(0.9, 0.6, 0.5), backwards=0.35))
     start: Mapping[str, Any] = field(default_factory=dict)
     timeout: float = 10.0
     pushes: float = 0.0
