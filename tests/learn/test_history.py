@@ -48,3 +48,10 @@ def test_plots(tmp_path) -> None:
     np.testing.assert_array_equal(axis.lines[0].get_xdata(), [0, 10, 20, 30, 40])
     with pytest.raises(LearningError):
         history.plot("judge/by command")
+
+
+def test_rows_are_plain_data() -> None:
+    history = History()
+    odd = {"a": np.array([1.0, np.nan]), "b": (1, 2), "c": {"d": np.inf, "e": np.float32(2)}, "f": object(), "g": None}
+    history.append(odd)
+    assert list(history) == [{"a": [1.0, None], "b": [1, 2], "c": {"d": None, "e": 2.0}}]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.errors import LearningError
-from pliant.learn import PpoSettings, Training, ppo, resume
+from pliant.learn import PpoSettings, Training, Verdict, ppo, resume
 from toy_tasks import Cart, cart_judge
 
 ROUND = 64 * 24
@@ -141,3 +141,18 @@ def test_a_judge_that_answers_something_else() -> None:
     with pytest.raises(LearningError) as caught:
         short(judge=lambda policy: None, judge_steps=1)
     assert caught.value.subject == "judge"
+
+
+def test_scores_and_reports_that_are_not_finite(tmp_path) -> None:
+    """A judge may have nothing to measure; checkpoints hold that, and any number is better."""
+    given = iter([Verdict(False, np.nan, {"speed": [np.nan, 1.0]}), Verdict(False, -5.0), Verdict(False, -np.inf)])
+    path = tmp_path / "cart.checkpoint"
+    short(rounds=1, judge=lambda policy: next(given), judge_steps=1, checkpoint=path)
+    training = resume(path, Cart(), minutes=None, steps=3 * ROUND, judge=lambda policy: next(given), judge_steps=1)
+    assert training.verdict is not None and training.verdict.score == -5
+
+
+def test_too_few_samples() -> None:
+    with pytest.raises(LearningError) as caught:
+        ppo(Cart(1), horizon=3, minibatches=4)
+    assert caught.value.field == "minibatches"

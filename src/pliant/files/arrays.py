@@ -31,8 +31,12 @@ def write_arrays(
         about: plain data, as of JSON.
         arrays: by name; none may have Python objects.
     """
-    with whole_file(path) as beside, zipfile.ZipFile(beside, "w") as archive:
+    try:
         text = json.dumps({"kind": kind, "about": dict(about)}, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise PliantError(f"the description of a {kind} is no plain data: {error}", subject=kind, field="about",
+                          cure="it takes texts, finite numbers, lists and dicts") from None  # fmt: skip
+    with whole_file(path) as beside, zipfile.ZipFile(beside, "w") as archive:
         archive.writestr(_member(_ABOUT), text)
         for name, array in arrays.items():
             content = io.BytesIO()
@@ -73,7 +77,7 @@ def read_arrays(
                 for entry in archive.infolist()
                 if entry.filename != _ABOUT
             }
-        except (KeyError, TypeError, ValueError, zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as p:
+        except Exception as p:  # a damaged archive fails in many ways, none of which is to reach the user
             raise wrong(f"is damaged: {p}", "take another copy of it") from None
     if found[0] != kind:
         raise wrong(f"is a {found[0]!r}", f"give a {kind!r}")

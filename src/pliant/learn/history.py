@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.errors import LearningError, unknown_name
 from pliant.files.writing import whole_file
 
@@ -26,7 +28,7 @@ class History(Sequence[Row]):
 
     def append(self, row: Row) -> None:
         """Add a row; numbers that are not finite are left out."""
-        self._rows.append({name: plain for name, x in row.items() if (plain := _plain(x)) is not None})
+        self._rows.append({name: value for name, value in plain(row).items() if value is not None})
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -120,11 +122,17 @@ class History(Sequence[Row]):
         return [*known, *(name for name in single if name in self.names)] or self.names[:1]
 
 
-def _plain(x: Any) -> Any:
-    if isinstance(x, bool | str | list | dict) or x is None:
-        return x
-    number = x.item() if hasattr(x, "item") else x
-    return number if isinstance(number, bool | int) or math.isfinite(number) else None
+def plain(x: Any) -> Any:
+    """Plain data for JSON: arrays as lists, and None for numbers that are not finite and for all else."""
+    if isinstance(x, Mapping):
+        return {str(name): plain(entry) for name, entry in x.items()}
+    if isinstance(x, np.ndarray | np.generic):
+        x = x.tolist()
+    if isinstance(x, list | tuple):
+        return [plain(entry) for entry in x]
+    if isinstance(x, float):
+        return x if math.isfinite(x) else None
+    return x if isinstance(x, bool | int | str) else None
 
 
 def _is_number(x: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.errors import LearningError
 from pliant.learn.actor_critic import ActorCritic
 from pliant.learn.adam import Adam
 from pliant.learn.advantages import advantages
@@ -48,6 +49,10 @@ class Ppo:
         self.mirror = mirror_of(env, tuple(sizes)) if settings.symmetry else None
         self.samples = Samples(settings.horizon * env.batch, sizes, env.action_size, self.mirror)
         self.rollout = Rollout(env, self.model, self.samples, settings, watch)
+        if self.samples.count < settings.minibatches:
+            problem = f"{env.batch} robots in {settings.horizon} periods are {self.samples.count} samples"
+            cure = f"there must be one for each of {settings.minibatches} minibatches"
+            raise LearningError(problem, subject="ppo", field="minibatches", cure=cure)
         self.gradient = Gradient(
             self.model, self.samples, self.samples.count // settings.minibatches, clip=settings.clip,
             value_weight=settings.value_weight, threads=threads,

@@ -1,5 +1,6 @@
 """The loop around a learner: limits, a judge, progress, checkpoints; the same for every kind of learner."""
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pliant.errors import LearningError, PliantError
 from pliant.files.arrays import read_arrays, write_arrays
 from pliant.files.writing import checked_folder
 from pliant.learn.guard import part
-from pliant.learn.history import History
+from pliant.learn.history import History, plain
 from pliant.learn.interface import Verdict
 from pliant.learn.policy import Policy
 from pliant.learn.stopwatch import Stopwatch
@@ -225,7 +226,7 @@ def _judged(learner: Learner, limits: Limits, course: Course) -> dict[str, Any]:
     except (TypeError, ValueError):
         takes = "Verdict(success, score, report)"
         raise LearningError(f"the judge returned {given!r}", subject="judge", cure=f"it returns {takes}") from None
-    verdict = Verdict(success, score, report)
+    verdict = Verdict(success, score if math.isfinite(score) else -math.inf, report)
     course.judged_at = learner.steps if limits.judge_steps is not None else learner.watch.seconds
     course.held = course.held + 1 if success else 0
     # of equals the later one, which has seen more
@@ -271,7 +272,7 @@ def write_checkpoint(path: str | os.PathLike[str], learner: Learner, course: Cou
         "history": list(course.history),
         "held": course.held,
         "judged_at": course.judged_at,
-        "verdict": None if course.verdict is None else [*course.verdict[:2], dict(course.verdict.report)],
+        "verdict": None if course.verdict is None else plain(course.verdict),
         "best": None,
     }
     arrays = {f"learner/{name}": x for name, x in arrays.items()}
@@ -311,10 +312,14 @@ class Checkpoint:
             return Course(
                 history=History(self.about["history"]),
                 best=best and Policy.from_plain(best, part(self.arrays, "best")),
-                verdict=verdict and Verdict(bool(verdict[0]), float(verdict[1]), dict(verdict[2])),
+                verdict=verdict and Verdict(bool(verdict[0]), _score(verdict[1]), dict(verdict[2])),
                 held=int(self.about["held"]),
                 judged_at=float(self.about["judged_at"]),
             )
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, PliantError) as error:
             raise LearningError(f"{self.path} is damaged: {error}", subject=self.path, field="path",
                                 cure="take another copy of it, or train anew") from None  # fmt: skip
+
+
+def _score(stored: Any) -> float:
+    return -math.inf if stored is None else float(stored)
