@@ -6,12 +6,13 @@ from typing import Any
 
 from pliant.checks import check, check_known, is_whole
 from pliant.errors import LearningError
+from pliant.learn.checkpoints import Checkpoint
 from pliant.learn.evolve import Evolve
 from pliant.learn.interface import Environment
 from pliant.learn.ppo import Ppo
 from pliant.learn.settings import EvolveSettings, PpoSettings, Settings
 from pliant.learn.stopwatch import Stopwatch
-from pliant.learn.training import Checkpoint, Limits, Training, train
+from pliant.learn.training import Limits, Training, train
 
 _KINDS: dict[str, tuple[type[Settings], Any]] = {
     "ppo": (PpoSettings, Ppo),

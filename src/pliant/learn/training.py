@@ -3,46 +3,20 @@
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from pliant.checks import check, check_at_least, is_whole
-from pliant.errors import LearningError, PliantError
-from pliant.files.arrays import read_arrays, write_arrays
+from pliant.errors import LearningError
 from pliant.files.writing import checked_folder
-from pliant.learn.guard import part
-from pliant.learn.history import History, plain
+from pliant.learn.checkpoints import Course, Learner, write_checkpoint
+from pliant.learn.history import History
 from pliant.learn.interface import Verdict
 from pliant.learn.policy import Policy
-from pliant.learn.stopwatch import Stopwatch
 from pliant.progress import working
 
-_KIND = "pliant learning checkpoint 1"
-
 Judge = Callable[[Policy], Verdict]
-
-
-class Learner(Protocol):
-    """What the loop needs of a kind of learner."""
-
-    kind: str
-    steps: int
-    iterations: int
-    watch: Stopwatch
-    settings: Any
-    env: Any
-    state: Any
-
-    def iterate(self) -> Mapping[str, float]:
-        """Collect and learn once; returns what was measured."""
-        ...
-
-    def policy(self) -> Policy:
-        """The policy as it is now."""
-        ...
 
 
 class Report(NamedTuple):
@@ -140,18 +114,6 @@ class Training:
     def __repr__(self) -> str:
         judged = "" if self.verdict is None else f", score {self.verdict.score:.3g}, success {self.verdict.success}"
         return f"Training({self.steps / 1e6:.2f} M steps in {self.seconds:.1f} s, ended by {self.ended}{judged})"
-
-
-@dataclass
-class Course:
-    """Where a training is: what the loop must remember to continue."""
-
-    history: History = field(default_factory=History)
-    best: Policy | None = None
-    verdict: Verdict | None = None
-    held: int = 0
-    judged_at: float = 0.0
-    """Steps or seconds of the last judgement."""
 
 
 def train(learner: Learner, limits: Limits, course: Course | None = None) -> Training:
@@ -254,72 +216,3 @@ def _kept(error: LearningError, limits: Limits) -> LearningError:
     made = error.with_cure(f"pliant.learn.Snapshot.load({str(path)!r}).replay(env) shows it again")
     made.snapshot = error.snapshot
     return made
-
-
-# ---- checkpoints
-
-
-def write_checkpoint(path: str | os.PathLike[str], learner: Learner, course: Course) -> None:
-    """Write all that a training needs to continue, whole or not at all."""
-    state, arrays = learner.state
-    about: dict[str, Any] = {
-        "learner": learner.kind,
-        "digest": learner.env.digest,
-        "batch": learner.env.batch,
-        "settings": learner.settings.as_plain(),
-        "state": state,
-        "times": learner.watch.parts,
-        "history": list(course.history),
-        "held": course.held,
-        "judged_at": course.judged_at,
-        "verdict": None if course.verdict is None else plain(course.verdict),
-        "best": None,
-    }
-    arrays = {f"learner/{name}": x for name, x in arrays.items()}
-    if course.best is not None:
-        about["best"], own = course.best.as_plain()
-        arrays |= {f"best/{name}": x for name, x in own.items()}
-    write_arrays(path, _KIND, about, arrays)
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint that was read: which learner and settings to make, and what to put into them."""
-
-    path: str
-    about: Mapping[str, Any]
-    arrays: Mapping[str, np.ndarray]
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], env: Any) -> "Checkpoint":
-        """A checkpoint of this task; raises for another one's, and if it is damaged."""
-        about, arrays = read_arrays(path, _KIND, error=LearningError)
-        found = cls(os.fspath(path), about, arrays)
-        for name, own in (("digest", env.digest), ("batch", env.batch)):
-            if about.get(name) != own:
-                what = "another task" if name == "digest" else f"{about.get(name)} robots, the environment has {own}"
-                raise LearningError(f"{found.path} is a checkpoint of {what}", subject=found.path, field=name,
-                                    cure="continue it in the environment that it was made in")  # fmt: skip
-        return found
-
-    def restore(self, learner: Learner) -> Course:
-        """Put it into a new learner; returns where the training was."""
-        try:
-            learner.state = (dict(self.about["state"]), part(self.arrays, "learner"))
-            learner.watch.parts.update({str(name): float(x) for name, x in self.about["times"].items()})
-            verdict = self.about["verdict"]
-            best = self.about["best"]
-            return Course(
-                history=History(self.about["history"]),
-                best=best and Policy.from_plain(best, part(self.arrays, "best")),
-                verdict=verdict and Verdict(bool(verdict[0]), _score(verdict[1]), dict(verdict[2])),
-                held=int(self.about["held"]),
-                judged_at=float(self.about["judged_at"]),
-            )
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, PliantError) as error:
-            raise LearningError(f"{self.path} is damaged: {error}", subject=self.path, field="path",
-                                cure="take another copy of it, or train anew") from None  # fmt: skip
-
-
-def _score(stored: Any) -> float:
-    return -math.inf if stored is None else float(stored)
