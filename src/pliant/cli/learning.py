@@ -114,7 +114,7 @@ def play(
     port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
 ) -> None:
-    """Run a trained policy: in the browser, with sliders for its commands, or into a film or log."""
+    """Run a trained policy in the browser, or into a film or log."""
     from pliant.learn.replaying import commands_of, replay, replay_event_driven, view
     from pliant.tasks import make
     from pliant.tasks.training import film_commands, trained
