@@ -1,7 +1,6 @@
 """Every task makes an environment, steps, and its judge judges."""
 
 import dataclasses
-import importlib.util
 
 import numpy as np
 import pytest
@@ -13,16 +12,6 @@ from pliant.tasks import balancing, walkers
 ALL = sorted(tasks.tasks())
 SIBLINGS = {"biped": "biped-turning", "go2": "anymal-c", "quadruped": "quadruped-elastic"}
 """Tasks that have the terms of another, which is run: compiling takes ten seconds a robot."""
-
-FROM_EXAMPLES = ("go2", "anymal-c")
-
-
-@pytest.fixture(autouse=True)
-def _has_robots(request):
-    name = getattr(request.node, "callspec", None)
-    name = name.params.get("name") if name else None
-    if name in FROM_EXAMPLES and importlib.util.find_spec("cmeel") is None:
-        pytest.skip("example-robot-data is not installed")
 
 
 @pytest.mark.parametrize("name", sorted(SIBLINGS))

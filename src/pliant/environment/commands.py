@@ -1,5 +1,6 @@
 """Commands: what a policy is asked to do, numbers that are drawn anew from time to time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ RARE = 1e9
 """Time until the next draw of a command that is held [s]."""
 
 
-class Command:
+class Command(ABC):
     """Numbers that are drawn at the start of an episode, and at intervals.
 
     A command of your own derives from this and has ``names``, `draw`, and maybe `advanced`.
@@ -28,9 +29,9 @@ class Command:
     interval: Distribution | None = None
     is_given = True
 
+    @abstractmethod
     def draw(self, chance: Chance, level: Scalar) -> list[Scalar]:
         """New numbers; ``level`` is that of the curriculum."""
-        raise NotImplementedError
 
     def advanced(self, values: Scalars, period: float) -> list[Scalar]:
         """The numbers a control period later, if they are not drawn anew."""

@@ -1,5 +1,6 @@
 """Curricula: how hard the task of each robot is, by how it did in its last episode."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +11,15 @@ from pliant.scalar import Scalar, both, maximum, negation, select, sqrt
 from pliant.terrain import Terrain
 
 
-class Curriculum:
+class Curriculum(ABC):
     """A level for each robot, which commands, events and terms see as ``now.level``.
 
     One of your own derives from this and has `next`.
     """
 
+    @abstractmethod
     def next(self, now: Now, chance: Chance) -> Scalar:
         """The level of the next episode; ``now`` is the end of the last one, at level ``now.level``."""
-        raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
         """What it is, for records of what was run."""

@@ -12,7 +12,7 @@ from pliant.chance import Chance
 from pliant.checks import check, check_known, check_one_of, function_name, is_real
 from pliant.environment.distributions import Distribution, Exponential, Uniform, as_distribution
 from pliant.environment.now import Now
-from pliant.environment.terms import _plain
+from pliant.environment.terms import plain
 from pliant.errors import SimulationError
 from pliant.robot import Free
 from pliant.scalar import Scalar, cos, maximum, minimum, sin
@@ -67,8 +67,8 @@ class Event:
 
     def describe(self) -> dict[str, Any]:
         """What it is, for records of what was run."""
-        own = {"function": function_name(self.function), "mode": self.mode, "every": _plain(self.every)}
-        return own | {key: _plain(value) for key, value in self.parameters.items()}
+        own = {"function": function_name(self.function), "mode": self.mode, "every": plain(self.every)}
+        return own | {key: plain(value) for key, value in self.parameters.items()}
 
     def __repr__(self) -> str:
         shown = [function_name(self.function), repr(self.mode), *(f"{k}={v!r}" for k, v in self.parameters.items())]

@@ -64,7 +64,7 @@ class Term:
     def describe(self) -> dict[str, Any]:
         """What it is, for records of what was run."""
         found: dict[str, Any] = {"function": f"{getattr(self.function, '__module__', '')}.{self.name}"}
-        return found | {key: _plain(value) for key, value in self.parameters.items()}
+        return found | {key: plain(value) for key, value in self.parameters.items()}
 
     def __repr__(self) -> str:
         shown = [self.name, *(f"{key}={value!r}" for key, value in self.parameters.items())]
@@ -188,7 +188,7 @@ class Observation(Term):
 
     def describe(self) -> dict[str, Any]:
         """What it is, for records of what was run."""
-        own = {"scale": self.scale, "clip": self.clip, "noise": _plain(self.noise), "delay": list(self.delay)}
+        own = {"scale": self.scale, "clip": self.clip, "noise": plain(self.noise), "delay": list(self.delay)}
         return super().describe() | own | {"history": self.history}
 
 
@@ -214,12 +214,12 @@ def as_terms(kind: type[Term], given: Any, name: str) -> dict[str, Any]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value that JSON can have."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
+        return [plain(x) for x in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
     return function_name(value) if inspect.isfunction(value) else repr(value)

@@ -1,9 +1,10 @@
 """Rays against height maps: from cell to cell, with larger steps over blocks that the ray stays clear of.
 
 Above the cells is a pyramid: blocks of 4 x 4 cells, of 4 x 4 of these blocks and so on, with the largest and the
-smallest height of each; Tevs, Ihrke and Seidel [2008] have one of squares of two. A round looks at the block that the
-ray is in. If the whole block lies below the ray there, the ray goes on to the next block, or to the next larger one
-where it enters that. Otherwise it looks at the smaller blocks. In a cell
+smallest height of each; Tevs, Ihrke and Seidel [2008] have one of squares of two. A round looks at one
+block, that of the ray's position. A block that lies wholly below the ray is skipped: the ray continues at the far side
+of the block, and with the larger block if it has reached the edge of that. Otherwise the round descends to the smaller
+blocks. In a cell
 
     h = h00 + f A + g B + f g C,    f = f0 + f1 t, g = g0 + g1 t
 
