@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 import shutil
 import subprocess
 
@@ -47,6 +48,19 @@ def test_c(tmp_path, activation: str, sizes: tuple) -> None:
     for row, out in zip(x, found, strict=True):
         act(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
     np.testing.assert_allclose(found, policy(x), **NEAR)
+
+
+def test_numbers_of_the_c_source_are_those_of_the_policy() -> None:
+    """Also where there is no compiler: each array, to the bit."""
+    policy = example(sizes=SIZES[0])
+    arrays = dict(re.findall(r"static const float act_(\w+)\[\d+\] = \{([^}]*)\};", policy.c("act")))
+    wanted = {"mean": policy.mean, "scale": policy.scale}
+    for k, (weights, offsets) in enumerate(policy.layers):
+        wanted |= {f"weights_{k}": weights.ravel(), f"offsets_{k}": offsets}
+    assert arrays.keys() == wanted.keys()
+    for name, text in arrays.items():
+        found = np.array([float(x.strip().removesuffix("f")) for x in text.split(",")], dtype=np.float32)
+        assert np.array_equal(found, wanted[name])
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
