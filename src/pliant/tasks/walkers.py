@@ -1,14 +1,11 @@
 """Walking robots that are ready: those that ship with Pliant, and some of example-robot-data."""
 
 import dataclasses
-import importlib.util
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from pliant.catalogue import load
 from pliant.environment import Velocity
-from pliant.errors import LearningError
 from pliant.tasks.judging import VelocityJudge
 from pliant.tasks.task import Task, register
 from pliant.tasks.walking import Walker, environment, standing
@@ -48,7 +45,7 @@ def quadruped() -> Walker:
 def go2() -> Walker:
     """Unitree's Go2, of example-robot-data."""
     feet = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
-    robot = load(example_file("go2_description/urdf/go2.urdf"), base="free").with_contacts(*feet, radius=0.022)
+    robot = load("go2", base="free").with_contacts(*feet, radius=0.022)
     robot = robot.with_motors(control="position", kp=40, kd=1)
     return Walker(robot, standing(robot, (0.0, 0.8, -1.6) * 4), feet, TROT, floor=0.15)
 
@@ -57,7 +54,7 @@ def go2() -> Walker:
 def anymal_c() -> Walker:
     """ANYmal C, of example-robot-data; its feet are the balls of its file."""
     feet = ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT")
-    robot = load(example_file("anymal_c_simple_description/urdf/anymal.urdf"), base="free")
+    robot = load("anymal_c_simple/anymal", base="free")
     for foot in feet:
         robot = robot.with_contact(foot, points=[(0, 0, 0.0225)], radius=0.03)
     robot = robot.with_motors(control="position", kp=80, kd=2)
@@ -144,16 +141,6 @@ def uneven() -> Terrain:
         "steps": Kind("steps", rise=(0.0, 0.06), run=0.4),
     }
     return grid(kinds, levels=6, size=4.0, spacing=0.05, seed=3)
-
-
-def example_file(name: str) -> Path:
-    """A file of example-robot-data, by its path there."""
-    found = importlib.util.find_spec("cmeel")
-    if found is not None and found.origin is not None:
-        path = Path(found.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots" / name
-        if path.is_file():
-            return path
-    raise LearningError(f"{name} is not there", subject=name, field="robot", cure="pip install example-robot-data")
 
 
 def _walking(
