@@ -34,7 +34,7 @@ python -m bench.validation --only coin bowl
 
 References are closed forms, equations of motion written by hand and integrated by SciPy to 1e-13, or other libraries;
 the code of each case, thirty lines or less, is in `bench/validation_cases.py`. The default step is of first order, so
-its errors shrink with the step (bounds are a few times that); what it computes at rest, in friction and in closed loops is
+its errors shrink with the step (bounds are a few times that); rest, friction and closed loops are
 exact up to rounding. Accurate integrators and the event-driven simulation reach the precision of their tolerances.
 
 ![Errors next to their bounds](figures/validation.svg)
