@@ -38,6 +38,11 @@ class Compiled:
         except KeyError:
             raise AttributeError(name) from None
 
+    @property
+    def name_of_model(self) -> str:
+        """That the file gives; "" if none."""
+        return self._text(0, 0)
+
     def count(self, what: str) -> int:
         """How many there are: of "body", "jnt", "geom" and so on."""
         return len(self._arrays[f"name_{what}adr"])
