@@ -17,7 +17,7 @@ from pliant.spatial import Transform, Vector, quaternion_from_matrix
 _READS = (".obj", ".stl", ".msh")
 _MOST_POINTS = 20_000
 # what MuJoCo asks of bodies that move, with some room
-_LEAST = 1e-12
+_LEAST = 1e-14
 _STILL_KINDS = ("fixed",)
 # Pliant's robots touch the ground and not each other: a floor with contype 1 meets this
 _VISUAL, _COLLISION = 'contype="0" conaffinity="0" group="2"', 'contype="0" conaffinity="1" group="3"'
@@ -166,7 +166,7 @@ class _Writer:
             tensor = tensor + np.eye(3) * (_LEAST * max(1.0, float(c)) - min(float(a), 0.0))
         elif a + b < c * (1 - 1e-9):
             self.note(
-                "odd", f"body {name!r}", "an inertia that no body can have: MuJoCo refuses it (repair=True helps)"
+                "odd", f"body {name!r}", "an inertia that no body can have: MuJoCo refuses it"
             )
         entries = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
         out.append(f'{pad}<inertial pos="{_numbers(com)}" mass="{_number(mass)}" fullinertia="{_numbers(entries)}"/>')
