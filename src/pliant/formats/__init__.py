@@ -5,6 +5,17 @@ from pliant.formats.dh_export import to_dh
 from pliant.formats.exported import Exported
 from pliant.formats.pinocchio import from_pinocchio
 from pliant.formats.pinocchio_layout import PinocchioLayout
+from pliant.formats.sdf import load_sdf
 from pliant.formats.urdf import load_urdf
 
-__all__ = ["DHRow", "DHTable", "Exported", "PinocchioLayout", "from_dh", "from_pinocchio", "load_urdf", "to_dh"]
+__all__ = [
+    "DHRow",
+    "DHTable",
+    "Exported",
+    "PinocchioLayout",
+    "from_dh",
+    "from_pinocchio",
+    "load_sdf",
+    "load_urdf",
+    "to_dh",
+]
