@@ -36,8 +36,8 @@ class Robot(KinematicTree, RobotExports):
     compares content.
 
     Attributes:
-        bodies: in depth-first order, without the world.
-        joints: each before those of its child; ``joints[i]`` carries ``bodies[i]``.
+        bodies: in the order of their joints, without the world.
+        joints: each before those of its child, as a rule depth first; ``joints[i]`` carries ``bodies[i]``.
         frames: one for each body, of its name, then the others.
         motors: in the order of the controls u.
         gravity: its acceleration in the world frame [m/s^2].
