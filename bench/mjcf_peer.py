@@ -1,24 +1,32 @@
 """A robot from an MJCF file next to MuJoCo's own model of it, number by number."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
-from pliant.actuation.joint_forces import motor_torques
+from pliant.actuation.joint_forces import joint_forces, motor_torques
 from pliant.dynamics import bias_forces, mass_matrix
 from pliant.dynamics.kinematics import link_poses
 from pliant.formats import MjcfRobot
-from pliant.robot import MotorLaw, Robot
+from pliant.formats.journal import Journal
+from pliant.formats.mjcf_files import gathered
+from pliant.robot import MotorLaw, Named, Robot
 
 
 class MujocoPeer:
     """MuJoCo's model of a file, reduced to what the robot has: no constraints, and no actuators that were left out."""
 
-    def __init__(self, path: Path, made: MjcfRobot):
+    def __init__(self, path: Path, made: MjcfRobot, packages: Iterable[str | Path] = ()):
         self.made, self.robot = made, made.robot
-        self.m = mujoco.MjModel.from_xml_path(str(path))
+        files = gathered(path, packages, Journal(str(path)))
+        vfs = mujoco.MjVfs()
+        for name, content in files.contents.items():
+            vfs[name] = content
+        self.m = mujoco.MjModel.from_xml_path(files.main, vfs=vfs)
         self.m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT.value
         self.m.opt.density = self.m.opt.viscosity = 0
         self.m.body_gravcomp[:] = 0
@@ -78,13 +86,15 @@ class MujocoPeer:
         return ctrl, act
 
 
-def differences(path: Path, made: MjcfRobot, states: int = 3, seed: int = 0) -> dict[str, float]:
+def differences(
+    path: Path, made: MjcfRobot, states: int = 3, seed: int = 0, packages: Iterable[str | Path] = ()
+) -> dict[str, float]:  # fmt: skip
     """The largest differences to MuJoCo at random states, each relative to the largest entry, or to 1 if that is less.
 
     Of the mass matrix, bias forces, springs and damping, poses of bodies and sites, mass, and torques of motors as they
     act on the joints.
     """
-    peer, robot, rng = MujocoPeer(path, made), made.robot, np.random.default_rng(seed)
+    peer, robot, rng = MujocoPeer(Path(path), made, packages), made.robot, np.random.default_rng(seed)
     m, d = peer.m, peer.d
     worst: dict[str, float] = {}
 
@@ -93,6 +103,7 @@ def differences(path: Path, made: MjcfRobot, states: int = 3, seed: int = 0) -> 
         size = max(1.0, float(np.abs(theirs).max(initial=0)))
         worst[what] = max(worst.get(what, 0.0), float(np.abs(ours - theirs).max(initial=0)) / size)
 
+    still = replace(robot, motors=Named("motor", ()), sensors=Named("sensor", ()))
     compare("mass", robot.mass, sum(m.body_mass[b] for b in made.bodies if b))
     for _ in range(states):
         q, v = robot.random(rng), rng.normal(size=robot.nv)
@@ -109,6 +120,10 @@ def differences(path: Path, made: MjcfRobot, states: int = 3, seed: int = 0) -> 
                 H = np.array((poses[i] @ X_BF if i >= 0 else X_BF).homogeneous(), dtype=float)
                 compare("poses", H[:3, 3], places[k])
                 compare("poses", H[:3, :3], turns[k].reshape(3, 3))
+        own = joint_forces(still, list(q), list(v), [], 0.0)
+        passive = np.array(own.f, dtype=float) - np.array(own.damping, dtype=float) * v
+        if not made.robot.springs:
+            compare("passive", passive, T.T @ d.qfrc_passive)
         if robot.nu:
             compare("torques", _forces(made, q, v, ctrl, act, m), T.T @ d.qfrc_actuator)
     return worst

@@ -87,9 +87,9 @@ def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = 
         side: a side file, with what URDF cannot say; see `read_side_file`.
         sensors: whether a shipped robot has the sensors that come with it: quadruped, biped and hopper, see
             docs/sensors.md. Their errors are those of hardware of the middle class.
-        options: those of the reader, `load_urdf`, `load_mjcf` or `load_sdf`. A robot with a name has a ``base`` of its own, which
-            the option replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function
-            instead.
+        options: those of the reader, `load_urdf`, `load_mjcf` or `load_sdf`. A robot with a name has a ``base`` of its
+            own, which the option replaces. A robot that a function makes, such as `hopper_flight`, takes those of the
+            function instead.
     """
     given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
     check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)

@@ -11,6 +11,7 @@ from pliant.formats.exported import Exported
 from pliant.formats.mjcf_tree import WORLD
 from pliant.meshes import MeshFile
 from pliant.robot import Finding, Frame, Geometry, Joint, Motor, Report, Robot
+from pliant.robot.part_checks import impossible_inertia, repaired_inertia
 from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector, quaternion_from_matrix
 
@@ -154,7 +155,7 @@ class _Writer:
         mass = float(inertia.mass)
         com, J = (Vector(0, 0, 0), inertia.J) if mass == 0 else (inertia.com(), inertia.about_com())
         tensor = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
-        a, b, c = np.linalg.eigvalsh(tensor)
+        a, _, c = np.linalg.eigvalsh(tensor)
         carries = moves and not self._holds_mass(name)
         if mass == 0 and not tensor.any() and not carries:
             return
@@ -164,10 +165,11 @@ class _Writer:
                 self.note("repaired", f"body {name!r}", message)
             mass = max(mass, _LEAST)
             tensor = tensor + np.eye(3) * (_LEAST * max(1.0, float(c)) - min(float(a), 0.0))
-        elif a + b < c * (1 - 1e-9):
-            self.note(
-                "odd", f"body {name!r}", "an inertia that no body can have: MuJoCo refuses it"
-            )
+        elif impossible_inertia(J) is not None:
+            near = repaired_inertia(J)
+            tensor = np.array([[near.xx, near.xy, near.xz], [near.xy, near.yy, near.yz], [near.xz, near.yz, near.zz]])
+            message = "an inertia that no body can have, which MuJoCo refuses: the nearest possible one"
+            self.note("repaired", f"body {name!r}", message)
         entries = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
         out.append(f'{pad}<inertial pos="{_numbers(com)}" mass="{_number(mass)}" fullinertia="{_numbers(entries)}"/>')
 

@@ -117,7 +117,8 @@ class _Gatherer:
             problem = f"{reference!r} is an address"
             raise self.journal.error(problem, line, subject=f"<{tag}>", field="file", cure=cure)
         names = {reference.strip(), reference.strip().replace("\\", "/")}
-        names |= {posixpath.basename(name) for name in names}  # for strippath
+        if tag not in _DOCUMENTS:  # for strippath
+            names |= {posixpath.basename(name) for name in names}
         starts = dict.fromkeys((main.parent, by.parent))
         places = dict.fromkeys(
             _normal(start / folder / name) for name in sorted(names, key=len, reverse=True) for start in starts

@@ -157,10 +157,11 @@ class RobotExports:
             q = robot.on_ground(robot.stance())
 
         It is a state of the SRDF file beside the robot's file (or in the folder ``srdf`` beside that of the file), as
-        the shipped robots and those of example-robot-data have one. Raises `RobotError` if there is none.
+        the shipped robots and those of example-robot-data have one, or a keyframe of its MJCF file, which says where a
+        free base is, too. Raises `RobotError` if there is none.
 
         Args:
-            state: name of the state; by default the first of half_sitting, standing, reference and home.
+            state: name of the state or keyframe; by default the first of half_sitting, standing, reference and home.
 
         Returns:
             q, nq [rad or m].
