@@ -65,7 +65,9 @@ class Outcome:
     seconds: float = 0
 
 
-def tried(target: str, seed: int, numbers: range, *, seconds: float = SECONDS, until: float = float("inf")) -> Iterator[Outcome]:
+def tried(
+    target: str, seed: int, numbers: range, *, seconds: float = SECONDS, until: float = float("inf")
+) -> Iterator[Outcome]:
     """The outcomes of inputs of a target, by number, from workers that follow each other; ``until``: of the clock."""
     start = numbers.start
     while start < numbers.stop and time.monotonic() < until:

@@ -16,12 +16,29 @@ __all__ = ["mutated_bytes", "mutated_lines", "mutated_xml"]
 VALUES = (
     "", " ", "0", "-0", "-1", "1", "1e-300", "1e300", "1e400", "-1e400", "nan", "inf", "-inf", "0x10", "1_000", "1,5",
     "1 2", "1 2 3", "0 0 0", "1 2 3 4", "1 2 3 4 5 6 7", "1e5000", "9" * 400, "NaN NaN NaN", "inf inf inf", "true",
-    "none", "base", "world", "nothing of this name", "a" * 5000, "\u0661\u0662", "\u00e9\u4e2d\U0001f916", "../../../etc/passwd",
-    "/etc/passwd", "file:///etc/passwd", "package://nowhere/x.stl", "package://../../etc/passwd", "http://localhost/x.stl",
+    "none", "base", "world", "nothing of this name", "a" * 5000,
+    "\u0661\u0662", "\u00e9\u4e2d\U0001f916", "../../../etc/passwd",
+    "/etc/passwd", "file:///etc/passwd", "package://nowhere/x.stl", "package://../../etc/passwd", "http://localhost/",
     "${1/0}", "$(find x)", "%s%n", "&#0;", "<", "]]>", "\t\n",
 )  # fmt: skip
-_ENCODINGS = ("nope", "utf-7", "utf-32", "big5", "utf-16", "latin-1", "ascii", "cp037", "rot13", "hex", "idna", "\u00e9", "")
-_DOCTYPE = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>'
+_ENCODINGS = (
+    "nope",
+    "utf-7",
+    "utf-32",
+    "big5",
+    "utf-16",
+    "latin-1",
+    "ascii",
+    "cp037",
+    "rot13",
+    "hex",
+    "idna",
+    "\u00e9",
+    "",
+)
+_DOCTYPE = (
+    '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>'
+)
 
 Bytes = Callable[[np.random.Generator, bytes], bytes]
 
@@ -57,7 +74,7 @@ def mutated_lines(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def mutated_xml(rng: np.random.Generator, data: bytes) -> bytes:
-    """A tree with elements gone, doubled, moved or renamed, and other attributes; sometimes with another head or bytes."""
+    """A tree with elements gone, doubled, moved or renamed, and other attributes; or with another head or bytes."""
     if rng.random() < 0.1:
         return mutated_bytes(rng, data)
     root = ElementTree.fromstring(data)

@@ -10,6 +10,7 @@ from pliant.catalogue import hoppers
 from pliant.checks import check
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot import Named, Robot
+from pliant.signatures import explained
 
 OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
@@ -77,6 +78,7 @@ def _shipped() -> dict[str, KnownRobot]:
     return {name: KnownRobot(name, OURS, _base(OURS, name), paths.get(name)) for name in sorted([*_MADE, *paths])}
 
 
+@explained
 def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = False, **options: Any) -> Robot:
     """A robot, by its name (see `robots`) or by the path of a file.
 
@@ -119,6 +121,7 @@ def _with_own_sensors(robot: Robot, source: str | Path) -> Robot:
     return read_side_file(robot, _SENSORS / f"{source}.toml")
 
 
+@explained
 def read_side_file(robot: Robot, path: str | Path) -> Robot:
     """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, contacts, sensors.
 
@@ -140,6 +143,7 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     return file.put_on(robot)
 
 
+@explained
 def find(source: str | Path) -> KnownRobot:
     """The robot that a name or path means, not loaded yet."""
     path = Path(source)

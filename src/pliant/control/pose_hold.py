@@ -7,6 +7,7 @@ from pliant.catalogue.starts import extent
 from pliant.checks import check, check_at_least
 from pliant.errors import RobotError
 from pliant.robot import Robot
+from pliant.signatures import explained
 
 # the pose gives way by this much under the torque of all the weight at the length of the robot [rad]
 _YIELD = 0.2
@@ -28,6 +29,7 @@ class Hold(NamedTuple):
     u: list[float]
 
 
+@explained
 def hold_gains(robot: Robot, q: Any) -> tuple[float, float]:
     """Gains kp, kd that carry a robot, whatever its size: kp = m g l / 0.2 rad, kd = kp 0.1 s.
 
@@ -44,6 +46,7 @@ def hold_gains(robot: Robot, q: Any) -> tuple[float, float]:
     return kp, kp * _SETTLING
 
 
+@explained
 def hold(robot: Robot, q: Any, *, gains: Sequence[float] | None = None) -> Hold:
     """A robot whose motors hold a pose, and the controls that have them do so.
 

@@ -18,6 +18,7 @@ from pliant.compiler import Kernel, kernel_from_function
 from pliant.errors import KernelError, PliantError
 from pliant.robot import Robot
 from pliant.scalar import Expr
+from pliant.signatures import explained
 
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
@@ -128,6 +129,7 @@ def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], Rob
     return lambda algorithm: RobotFunction(algorithm, own_arrays)
 
 
+@explained
 def compile(
     function: Callable[..., Any], robot: Robot, *, precision: str = "float64", threads: int = 1,
     shapes: Mapping[str, Any] | None = None, **options: Any,

@@ -10,8 +10,10 @@ from pliant.environment.now import Now
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, maximum, minimum
+from pliant.signatures import explained
 
 
+@explained
 class Action:
     """Controls as a function of an action.
 
@@ -61,6 +63,7 @@ class Action:
         return {"function": function_name(self.function), "clip": self.clip}
 
 
+@explained
 class JointTargets(Action):
     """Targets of motors with position control: those of the stance, and a factor times the action.
 
@@ -82,6 +85,7 @@ class JointTargets(Action):
         return {"function": "JointTargets", "scale": list(self.scale), "clip": self.clip}
 
 
+@explained
 class Controls(Action):
     """The controls themselves, torques or whatever the motors take: a factor times the action."""
 

@@ -15,6 +15,7 @@ from pliant.meshes import MeshFile
 from pliant.robot import (
     Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder,
 )  # fmt: skip
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 
 Color = tuple[float, ...]
@@ -30,6 +31,7 @@ SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("r
 NOT_URDF = {"mujoco": "this is MJCF", "sdf": "this is SDF", "COLLADA": "this is a mesh"}
 
 
+@explained
 def load_urdf(
     path: str | Path,
     *,

@@ -16,6 +16,7 @@ from pliant.robot.part_checks import (
 )  # fmt: skip
 from pliant.robot.robot import Robot
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
 
 ROOT_JOINT = "root_joint"
@@ -34,6 +35,7 @@ class _BodyPlan:
     collisions: tuple[Geometry, ...]
 
 
+@explained
 class RobotBuilder:
     """Makes a `Robot`, part by part; errors name the part that is wrong.
 
@@ -57,6 +59,7 @@ class RobotBuilder:
 
     # ---- parts
 
+    @explained
     def body(
         self,
         name: str,
@@ -98,6 +101,7 @@ class RobotBuilder:
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
         return self
 
+    @explained
     def joint(
         self,
         name: str,
@@ -149,6 +153,7 @@ class RobotBuilder:
         )  # fmt: skip
         return self
 
+    @explained
     def frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
         check_name("name", name, subject="a frame")
@@ -157,6 +162,7 @@ class RobotBuilder:
         self._frames[name] = body, placement(position, rpy, subject=f"frame {name!r}")
         return self
 
+    @explained
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
@@ -165,11 +171,13 @@ class RobotBuilder:
         self._motors[name] = Motor(name, joint, **motor_values(name, values))
         return self
 
+    @explained
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
         """Set the acceleration of gravity in the world frame [m/s^2]."""
         self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
+    @explained
     def note(self, kind: Outcome, subject: str, message: str, line: int | None = None) -> "RobotBuilder":
         """Add a finding to the robot's report."""
         self._findings.append(Finding(kind, subject, message, line))
@@ -177,6 +185,7 @@ class RobotBuilder:
 
     # ---- the robot
 
+    @explained
     def build(self, *, base: Literal["fixed", "free"] = "fixed", strict: bool = True, repair: bool = False) -> Robot:
         """The robot.
 

@@ -27,6 +27,7 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
+from pliant.signatures import explained
 from pliant.simulation.controllers import Controller, no_sensors, takes_sensors
 from pliant.simulation.model import StepModel
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
@@ -56,6 +57,7 @@ _FIRST = 64
 _MOST = 5e7
 
 
+@explained
 def record(
     blocks: Iterable[Log],
     span: tuple[float, float] = (0.0, 0.0),

@@ -23,6 +23,7 @@ from pliant.recording.protocol import CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.signatures import explained
 from pliant.simulation.controllers import as_controller
 from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.model import StepModel, as_forces, as_held
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
 
 
+@explained
 class Simulation:
     """A robot, or a batch of them, moving in time.
 
@@ -160,6 +162,7 @@ class Simulation:
     def dt(self) -> float:
         return self.model.dt
 
+    @explained
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None, seed: int | None = None) -> None:
         """Put robots into a new state, by default at rest and in the neutral configuration.
 
@@ -291,6 +294,7 @@ class Simulation:
         """On the robot at each contact, in the world's axes, over the last step [N]; (..., contacts, 3)."""
         return self.forces_of(self.data)
 
+    @explained
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
         return self.model.by_contact(data[..., self.layout.span("impulses")]) / self.dt
@@ -338,6 +342,7 @@ class Simulation:
         if self._enter is None or not self._enter(data, inputs, data):
             self.kernels.advance(data, inputs[..., None, :], self.parameters.data, data)
 
+    @explained
     def inputs(self, u: Any) -> np.ndarray:
         """Controls as the kernels take them."""
         shape = self._no_input.shape
@@ -350,6 +355,7 @@ class Simulation:
             raise SimulationError(f"u {given}", field="u", cure=f"it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
+    @explained
     def run(
         self,
         duration: float,
@@ -396,10 +402,12 @@ class Simulation:
         )
         return record(blocks, (self.t, until), save=save, progress=shown)
 
+    @explained
     def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
         """A run as blocks that follow one another, for `pliant.simulation.record`; options as in `run`."""
         return blocks_of(self, duration, **options)
 
+    @explained
     def rollout(
         self,
         states: Any = None,
@@ -425,6 +433,7 @@ class Simulation:
         """
         return rollout(self, states, controls, periods, channels, out, threads)
 
+    @explained
     def view(
         self,
         controller: Callable[..., Any] | None = None,

@@ -15,6 +15,7 @@ from pliant.checks import check, check_at_least, check_known, function_name, is_
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, PliantError, bad_value
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.terrain import features
 from pliant.terrain.height_field import HeightField, check_count, half_side, rings
 from pliant.terrain.roughness import perlin, rough
@@ -30,6 +31,7 @@ GENERATORS: Mapping[str, Callable[..., HeightField]] = MappingProxyType({
 _OWN = ("size", "spacing", "seed")
 
 
+@explained
 class Kind:
     """A kind of terrain, from easy to hard: a generator and its numbers.
 
@@ -111,6 +113,7 @@ def _checked_numbers(name: str, generator: Callable[..., Any], numbers: Mapping[
     return found
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Terrain:
     """Patches of terrain in one height map; see `grid`.
@@ -144,11 +147,13 @@ class Terrain:
         """The ground, made once."""
         return self.field.ground(friction=self.friction, restitution=self.restitution)
 
+    @explained
     def columns_of(self, kind: str) -> list[int]:
         """The columns of a kind."""
         check_known("kind", kind, dict.fromkeys(self.columns), "the terrain", error=ContactError)
         return [k for k, name in enumerate(self.columns) if name == kind]
 
+    @explained
     def patch_at(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Level and column of the patch at places in the world [m]; -1 and -1 off all patches."""
         first = self.origins[0, 0] - self.size / 2
@@ -159,6 +164,7 @@ class Terrain:
         level, column = (np.where(inside, k, -1).astype(int) for k in found)
         return level, column
 
+    @explained
     def placed(self, robot: Robot, q: Any, level: Any, column: Any) -> np.ndarray:
         """Configurations with the base on the platforms of patches, just touching.
 
@@ -210,6 +216,7 @@ def _numbers(name: str, value: Any, n: int) -> np.ndarray:
     return found
 
 
+@explained
 def grid(
     kinds: Mapping[str, Kind], *, levels: int = 10, size: float = features.SIZE, spacing: float = features.SPACING,
     platform: float = 1, border: float = 1, seed: int = 0, friction: float | None = None,
