@@ -19,8 +19,6 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pliant.errors import ContactError, LearningError, PliantError, RobotError, SimulationError, bad_value
 
-__all__ = ["explain", "explained"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LARGEST = 2**53
