@@ -250,7 +250,7 @@ class NonsenseCalls:
         if parameters and rng.random() < 0.05:
             given.append(("nothing_of_this_name", "zero"))
         if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-            given = [("", value) for _, value in given] or [("", _NAMES[rng.integers(len(_NAMES))])]
+            given = [("", value) for _, value in given if value != "right"] or [("", _NAMES[rng.integers(len(_NAMES))])]
         return Call(label, tuple(given))
 
     def run(self, given: Call, folder: Path) -> None:

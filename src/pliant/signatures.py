@@ -218,7 +218,8 @@ def _is_arraylike(value: Any) -> bool:
         array = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
         return False
-    return array.dtype.kind in "fiub" or (array.dtype.kind == "O" and all(_is_number(x, float) for x in array.flat))
+    is_mixed = array.dtype.kind == "O" and (array.ndim > 0 or isinstance(value, Real))
+    return array.dtype.kind in "fiub" or (is_mixed and all(_is_number(x, float) for x in array.flat))
 
 
 def _is_thinkable(value: Any) -> bool:

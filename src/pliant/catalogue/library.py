@@ -146,6 +146,9 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
 @explained
 def find(source: str | Path) -> KnownRobot:
     """The robot that a name or path means, not loaded yet."""
+    is_path = len(str(source)) < 4096 and "\0" not in str(source)
+    takes = "a name, or a path that a file can have"
+    check("source", source, takes, is_path, subject="pliant.load", error=RobotError)
     path = Path(source)
     if source in _shipped():
         return _shipped()[str(source)]

@@ -1,8 +1,8 @@
 """What a program takes to be compiled, and the bound above which it is refused.
 
-LLVM ends the whole process when it gets no memory, so a program that will not fit is refused before. One operation takes
-about 75 us of a processor and 900 bytes, measured on steps of chains with 25 to 100 joints, each with limits. The number
-of operations grows with the cube of the joints where joints have limits or the robot touches something.
+LLVM ends the whole process when it gets no memory, so a program that will not fit is refused before. One operation
+takes about 75 us of a processor and 900 bytes, measured on steps of chains with 25 to 100 joints, each with limits. The
+number of operations grows with the cube of the joints where joints have limits or the robot touches something.
 """
 
 import os

@@ -216,6 +216,11 @@ class Ground:
         """Nodes of the traced ground at a point; 0 and 1 by structure are integers."""
         values = {"x": x, "y": y, **{f"p{k}": p for k, p in enumerate(self.parameters)}}
         arrays = [a for a in values.values() if isinstance(a, np.ndarray)]
+        try:
+            np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError:
+            problem = f"x and y have shapes {np.shape(x)} and {np.shape(y)}"
+            raise ContactError(problem, subject="ground", field="shape", cure="they must fit each other") from None
         found = interpret(nodes, values)
         if arrays:  # a height for each point, also where it is the same for all
             return [v + np.zeros(np.broadcast_shapes(*(a.shape for a in arrays))) for v in found]
@@ -349,10 +354,10 @@ def stairs(
         direction: where the stairs lead, from x towards y [rad].
         riser: width of a riser, less than ``run`` [m]; None for a hundredth of ``run``.
     """
+    check_at_least("run", run, 0, strict=True, subject="stairs")
     riser = run / 100 if riser is None else riser
     _check_finite("stairs", rise=rise, start=start, direction=direction)
-    for name, value in (("run", run), ("riser", riser)):
-        check_at_least(name, value, 0, strict=True, subject="stairs")
+    check_at_least("riser", riser, 0, strict=True, subject="stairs")
     if is_constant(run) and is_constant(riser) and riser >= run:
         raise ContactError(bad_value("riser", riser, f"less than the run, {run} m, which leaves a tread", "stairs"))
     is_count = steps is None or (is_whole(steps) and steps > 0)

@@ -70,6 +70,8 @@ class KinematicTree:
     @explained
     def path(self, body: str) -> tuple[Joint, ...]:
         """The joints between a body and the world, the nearest first."""
+        if body != WORLD:
+            body = self.bodies[body].name  # raises for an unknown one
         found: list[Joint] = []
         carries = {joint.child: joint for joint in self.joints.values()}
         while body != WORLD:

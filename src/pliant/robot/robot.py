@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check_finite, check_name
+from pliant.checks import check, check_finite, check_name, check_scalars, is_sequence, numbers
 from pliant.errors import RobotError
 from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
@@ -125,6 +125,11 @@ class Robot(KinematicTree, RobotExports):
             q, v: arrays (nq,), (nv,) or with a batch in front, or sequences of any scalars.
             dt: a number, or one for each robot of the batch.
         """
+        if is_sequence(dt):
+            dt = numbers("dt", dt, error=RobotError)
+            check("dt", dt, "one number, or one for each robot", dt.ndim == 1, error=RobotError)
+        else:
+            check_scalars("dt", dt)
 
         def moved(kind: Any, q: Any, v: Any) -> list:
             return kind.integrate(q, [x * dt for x in v])

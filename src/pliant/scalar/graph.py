@@ -244,7 +244,7 @@ class Graph:
 
     def _refuse(self) -> NoReturn:
         """A graph that is too large to be compiled is not traced to its end, which may never fit into memory."""
-        problem = f"a program has more than {self._most:,} operations, which would take minutes and gigabytes to compile"
+        problem = f"a program has more than {self._most:,} operations, which take minutes and gigabytes to compile"
         cure = "take a smaller robot: fewer joints with limits, contacts or closed loops; or set PLIANT_MOST_OPERATIONS"
         raise TraceError(problem, subject="program", field="operations", cure=cure)
 

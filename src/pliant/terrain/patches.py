@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.chance import check_seed, derived_seed
-from pliant.checks import check, check_at_least, check_known, function_name, is_real, is_whole
+from pliant.checks import check, check_at_least, check_known, function_name, is_real, is_whole, numbers
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, PliantError, bad_value
 from pliant.robot import Robot
@@ -70,8 +70,8 @@ class Kind:
         """The terrain at a difficulty, 0 to 1; generators with a platform have this one, unless they have their own."""
         check_at_least("difficulty", difficulty, 0, subject=f"kind {self.name!r}")
         parts = []
-        for k, (generator, numbers) in enumerate(self._parts):
-            chosen = {name: _at(value, difficulty) for name, value in numbers.items()}
+        for k, (generator, values) in enumerate(self._parts):
+            chosen = {name: _at(value, difficulty) for name, value in values.items()}
             for name, value in (("seed", derived_seed(seed, "part", k)), ("platform", platform)):
                 if name in _keywords(generator):
                     chosen.setdefault(name, value)
@@ -157,7 +157,8 @@ class Terrain:
     def patch_at(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Level and column of the patch at places in the world [m]; -1 and -1 off all patches."""
         first = self.origins[0, 0] - self.size / 2
-        found = [np.floor((np.asarray(c, dtype=float) - c0) / self.size) for c, c0 in zip((x, y), first, strict=False)]
+        places = [numbers(name, c, error=ContactError) for name, c in (("x", x), ("y", y))]
+        found = [np.floor((c - c0) / self.size) for c, c0 in zip(places, first, strict=False)]
         counts = self.levels, len(self.columns)
         # NaN is not within
         inside = np.logical_and.reduce([(k >= 0) & (k < n) for k, n in zip(found, counts, strict=True)])
