@@ -35,9 +35,7 @@ _File = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
 ]
-_Trust = Annotated[
-    bool, typer.Option("--trust", help="run code that the settings file names: only if you trust it")
-]
+_Trust = Annotated[bool, typer.Option("--trust", help="run code that the settings file names: only if you trust it")]
 run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
     [
         *options(),
