@@ -17,10 +17,10 @@ import pliant
 
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
-    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "networks", "meshes",
-    "robot", "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue", "constrained",
-    "symbolic", "integrators", "recording", "storage", "simulation", "events", "control", "plots", "analysis",
-    "render", "viewer", "report", "environment", "learn", "tasks", "cli",
+    "errors", "signatures", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance",
+    "networks", "meshes", "robot", "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue",
+    "constrained", "symbolic", "integrators", "recording", "storage", "simulation", "events", "control", "plots",
+    "analysis", "render", "viewer", "report", "environment", "learn", "tasks", "cli",
 ]  # fmt: skip
 """Bottom to top. Rooms to come: cluster before cli."""
 

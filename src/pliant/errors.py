@@ -151,6 +151,9 @@ class SimulationWarning(UserWarning):
 
 # ---- sentences
 
+# characters of a value in a message
+_LONGEST = 300
+
 
 def bad_value(name: str, value: object, takes: str, subject: str = "") -> Fault:
     """The fault of a value that a field cannot have.
@@ -162,7 +165,16 @@ def bad_value(name: str, value: object, takes: str, subject: str = "") -> Fault:
         subject: whose field it is, e.g. "motor 'knee'".
     """
     owner = f" of {subject}" if subject else ""
-    return Fault(f"{name}{owner} is {value!r}", subject, name, f"it takes {takes}")
+    return Fault(f"{name}{owner} is {in_message(value)}", subject, name, f"it takes {takes}")
+
+
+def in_message(value: object) -> str:
+    """A value as it is shown in a message: its `repr`, shortened if it is long; its class if it has none."""
+    try:
+        found = repr(value)
+    except Exception:  # numbers of more than 4300 digits, objects half made
+        return f"a {type(value).__name__} that cannot be shown"
+    return found if len(found) <= _LONGEST else f"{found[: _LONGEST - 60]} ... {found[-40:]}"
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> Fault:
@@ -176,7 +188,9 @@ def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "")
     """
     names = list(valid)
     where = f" in {owner}" if owner else ""
-    near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+    # near names of a text of thousands of letters would take seconds
+    wanted = name[:_LONGEST] if isinstance(name, str) else in_message(name)
+    near = difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)
     if near:
         cure = "did you mean " + ", ".join(repr(n) for n in near) + "?"
     elif not names:
@@ -184,7 +198,7 @@ def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "")
     else:
         shown = ", ".join(repr(n) for n in names[:30])
         cure = f"valid: {shown}" + (f", and {len(names) - 30} more" if len(names) > 30 else "")
-    return Fault(f"no {kind} named {name!r}{where}", f"{kind} {name!r}", kind, cure)
+    return Fault(f"no {kind} named {in_message(name)}{where}", f"{kind} {in_message(name)}", kind, cure)
 
 
 def needs(module: str, extra: str, what: str) -> Any:

@@ -18,6 +18,7 @@ from pliant.plots.figures import COLORS, figure
 from pliant.robot import Motor, Robot
 from pliant.scalar import Expr, Graph, sin
 from pliant.scalar.evaluation import interpret, tangents
+from pliant.signatures import explained
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
 from pliant.simulation.contact_memory import memory_kept, memory_rates
@@ -34,6 +35,7 @@ _LONGEST = 300.0
 _REST = 1e-6
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Bode:
     """A frequency response: outputs over the control of one motor.
@@ -112,6 +114,7 @@ class Bode:
         return made
 
 
+@explained
 def bode(
     robot: Robot | Simulation,
     frequencies: Any = None,

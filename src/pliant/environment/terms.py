@@ -17,8 +17,10 @@ from pliant.environment.now import Now
 from pliant.errors import PliantError, SimulationError, TraceError
 from pliant.scalar import Expr, Scalar, either, is_constant
 from pliant.scalar.ops import CONDITIONS
+from pliant.signatures import explained
 
 
+@explained
 class Term:
     """A function of `Now` with its parameters.
 
@@ -111,6 +113,7 @@ class Term:
         return found
 
 
+@explained
 class Reward(Term):
     """A term of the reward, and its weight.
 
@@ -125,6 +128,7 @@ class Reward(Term):
         self.weight = float(weight)
 
 
+@explained
 class Termination(Term):
     """A condition that ends an episode.
 
@@ -139,6 +143,7 @@ class Termination(Term):
         self.is_timeout = bool(timeout)
 
 
+@explained
 class Observation(Term):
     """Numbers that a policy sees: value, then noise, clip, scale, delay and history.
 

@@ -35,6 +35,7 @@ from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.signatures import explained
 from pliant.simulation.controllers import Controller
 from pliant.simulation.model import StepModel, as_forces
 from pliant.simulation.rollout import channel_names
@@ -50,6 +51,7 @@ _PUSH = 1e-3
 When = Callable[[str, float, np.ndarray, np.ndarray], bool]
 
 
+@explained
 class EventSimulation:
     """A robot on rigid ground, moved from event to event.
 
@@ -122,6 +124,7 @@ class EventSimulation:
 
     # ---- state
 
+    @explained
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0.0, lift: bool = False) -> None:
         """Put the robot into a state; contacts that touch and approach go through an impact at the first step.
 
@@ -214,6 +217,7 @@ class EventSimulation:
             return np.zeros((len(self.contact_names), 3))
         return self.model.by_contact(self.forces_at(self._t, self._q, self._v, self._u).ravel())
 
+    @explained
     def forces_at(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Forces in the world's axes in a state of the mode of now, of all that may touch, (touches, 3) [N]."""
         terms = self.terms(t, q, v, u)
@@ -222,6 +226,7 @@ class EventSimulation:
         world = [forces[i, 0] * terms.axes[i, 0] + forces[i, 1:] @ terms.axes[i, 1:] for i in contacts]
         return np.array(world).reshape(len(contacts), 3)
 
+    @explained
     def may_close(self, name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Whether a contact or joint limit may close now."""
         return self.when is None or bool(self.when(name, t, q.copy(), v.copy()))
@@ -240,6 +245,7 @@ class EventSimulation:
 
     # ---- running
 
+    @explained
     def run(
         self,
         duration: float,
@@ -286,6 +292,7 @@ class EventSimulation:
         )  # fmt: skip
         return record(blocks, (self.t, until), save=save, progress=progress)
 
+    @explained
     def blocks(
         self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
         period: float | None = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
@@ -369,6 +376,7 @@ class EventSimulation:
         """An entry of now."""
         self._u = entries.sample(self._t, self._q, self._v)
 
+    @explained
     def go_on_with(self, v: np.ndarray, mode: Mode) -> None:
         """Go on from here with another velocity, in another mode."""
         self._v, self.mode = v, mode

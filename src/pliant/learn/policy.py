@@ -13,12 +13,14 @@ from pliant.files.arrays import read_arrays, write_arrays
 from pliant.learn.acting import Acting
 from pliant.networks import Network
 from pliant.scalar import Scalar, Scalars, maximum, minimum
+from pliant.signatures import explained
 
 _KIND = "pliant policy 1"
 # weights of a file that are read at most [bytes]
 _MOST = 2**28
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A network with its normalisation, its names and its origin; nothing of it changes.

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pliant.signatures import explained
+
 if TYPE_CHECKING:
     from pliant.recording.log import Log
     from pliant.render.camera import Camera
@@ -31,6 +33,7 @@ class LogExports:
 
     # ---- files
 
+    @explained
     def save(self, path: PathLike, *, packed: bool = True) -> Path:
         """Write an HDF5 file with everything needed to replay the run; `pliant.load_log` reads it.
 
@@ -42,6 +45,7 @@ class LogExports:
 
         return save(self._log, path, packed=packed)
 
+    @explained
     def to_csv(self, path: PathLike) -> Path:
         """Write a table as text with names in its first line; the numbers have all digits that matter.
 
@@ -52,6 +56,7 @@ class LogExports:
 
         return to_csv(self._log, path)
 
+    @explained
     def to_parquet(self, path: PathLike) -> Path:
         """Write an Apache Parquet table with the types and bits of the log; its metadata hold the settings.
 
@@ -62,6 +67,7 @@ class LogExports:
 
         return to_parquet(self._log, path)
 
+    @explained
     def to_npz(self, path: PathLike) -> Path:
         """Write the arrays for ``numpy.load``: "t" and each channel as the log has them, and "about.json".
 
@@ -72,6 +78,7 @@ class LogExports:
 
         return to_npz(self._log, path)
 
+    @explained
     def to_mcap(self, path: PathLike, *, newtons_per_metre: float = 200.0, look: bool = True) -> Path:
         """Write an MCAP recording with Foxglove's schemas.
 
@@ -98,6 +105,7 @@ class LogExports:
 
     # ---- plots
 
+    @explained
     def plot(
         self,
         *channels: Spec,
@@ -144,6 +152,7 @@ class LogExports:
             events=events, title=title, size=size, show=show,
         )  # fmt: skip
 
+    @explained
     def plot_phase(
         self,
         *names: str,
@@ -179,6 +188,7 @@ class LogExports:
             show=show,
         )  # fmt: skip
 
+    @explained
     def plot_energy(
         self,
         *,
@@ -202,6 +212,7 @@ class LogExports:
 
     # ---- pictures
 
+    @explained
     def to_video(
         self,
         path: PathLike,
@@ -238,6 +249,7 @@ class LogExports:
             packages=packages, progress=progress,
         )  # fmt: skip
 
+    @explained
     def to_image(
         self,
         path: PathLike,
@@ -265,6 +277,7 @@ class LogExports:
 
     # ---- pages
 
+    @explained
     def view(
         self,
         *,
@@ -311,6 +324,7 @@ class LogExports:
             detail=detail, packages=packages,
         )  # fmt: skip
 
+    @explained
     def to_html(
         self,
         path: PathLike,
@@ -347,6 +361,7 @@ class LogExports:
             follow=follow, deflection=deflection, detail=detail, title=title, packages=packages,
         )  # fmt: skip
 
+    @explained
     def to_report(
         self,
         path: PathLike,

@@ -11,13 +11,14 @@ the sign of a zero is not kept, and x / 3 is x times the rounded inverse.
 
 import math
 import operator
+import os
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from numpy import empty, frompyfunc, ndarray
 
-from pliant.errors import TraceError
+from pliant.errors import TraceError, bad_value
 from pliant.scalar.ops import TABLE, Table
 
 
@@ -172,12 +173,27 @@ for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp",
     setattr(Expr, _name, _UFUNCS[_name])
 
 
+MOST_OPERATIONS = 1_500_000
+"""Operations of a program at most, by default: two minutes and 1.5 GB to compile."""
+
+
+def most_operations() -> float:
+    """How many operations a program may have: `MOST_OPERATIONS`, or ``PLIANT_MOST_OPERATIONS`` of the environment."""
+    chosen = os.environ.get("PLIANT_MOST_OPERATIONS", "").strip()
+    if not chosen:
+        return MOST_OPERATIONS
+    if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 16):
+        raise TraceError(bad_value("PLIANT_MOST_OPERATIONS", chosen, "a whole number", "the environment"))
+    return int(chosen)
+
+
 class Graph:
     """An arena of interned nodes; makes inputs and constants, and folds what is applied to them."""
 
     def __init__(self):
         self.nodes: list[Expr] = []
         self._interned: dict[tuple, Expr] = {}
+        self._most = most_operations()
 
     def input(self, name: str) -> Expr:
         """A new variable; a second one of the same name is an error."""
@@ -226,6 +242,12 @@ class Graph:
             self.nodes.append(node)
         return node
 
+    def _refuse(self) -> NoReturn:
+        """A graph that is too large to be compiled is not traced to its end, which may never fit into memory."""
+        problem = f"a program has more than {self._most:,} operations, which take minutes and gigabytes to compile"
+        cure = "take a smaller robot: fewer joints with limits, contacts or closed loops; or set PLIANT_MOST_OPERATIONS"
+        raise TraceError(problem, subject="program", field="operations", cure=cure)
+
     def copied(self, op: str, args: tuple[Expr, ...]) -> Expr:
         """The node of an operation that has been folded already, in another graph with arguments of the same kind."""
         if (op == "add" or (op == "mul" and args[0].op != "const")) and args[0].index > args[1].index:
@@ -236,7 +258,10 @@ class Graph:
         key = op, a.index, b.index  # as `_intern`, without the call
         node = self._interned.get(key)
         if node is None:
-            node = self._interned[key] = Expr(self, op, (a, b), None, len(self.nodes))
+            index = len(self.nodes)
+            if index >= self._most:
+                self._refuse()
+            node = self._interned[key] = Expr(self, op, (a, b), None, index)
             self.nodes.append(node)
         return node
 

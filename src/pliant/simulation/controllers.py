@@ -11,8 +11,10 @@ from pliant.checks import check, check_callable, function_name, is_whole, number
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
+from pliant.signatures import explained
 
 
+@explained
 @dataclass(frozen=True)
 class Controller:
     """A generic function that gives the controls, compiled with the step: no call of Python while it runs.

@@ -14,6 +14,7 @@ from pliant.errors import SimulationError
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
 from pliant.render.log_motion import forces_at_points
+from pliant.signatures import explained
 from pliant.simulation import Simulation
 from pliant.simulation.running import source_of
 from pliant.viewer.browser_scene import BrowserScene
@@ -141,6 +142,7 @@ def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
 # ---- the page
 
 
+@explained
 def live(sim: Simulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
     """Run a simulation in real time in the browser: `Simulation.view`, which has the options."""
     if not isinstance(sim, Simulation):
