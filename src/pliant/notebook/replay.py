@@ -166,7 +166,7 @@ def _content(
     azimuth = downhill_azimuth(ground, whole[0, :2], whole[1, :2], math.radians(40))
     about = {
         "frames": count, "robots": len(q), "bodies": len(names), "contacts": arrows.shape[2],
-        "poses": data.add(places.astype("<f4")), 
+        "poses": data.add(places.astype("<f4")),
         "centers": data.add(smooth_path(centers, round(0.8 * fps)).astype("<f4")),
         "forces": data.add(arrows.astype("<f4")), "arrow": data.mesh(tip, normals(tip)),
         "parts": [
