@@ -28,6 +28,12 @@ class RobotExports:
     def _robot(self) -> "Robot":
         return cast("Robot", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture, and tables."""
+        from pliant.notebook.summaries import robot_html
+
+        return robot_html(self._robot)
+
     @explained
     def to_dh(self, *, convention: str = "modified", tool: str | None = None, tolerance: float = 1e-13) -> "DHTable":
         """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `pliant.from_dh` reads it.
