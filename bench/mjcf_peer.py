@@ -86,15 +86,13 @@ class MujocoPeer:
         return ctrl, act
 
 
-def differences(
-    path: Path, made: MjcfRobot, states: int = 3, seed: int = 0, packages: Iterable[str | Path] = ()
-) -> dict[str, float]:  # fmt: skip
+def differences(peer: MujocoPeer, made: MjcfRobot, states: int = 3, seed: int = 0) -> dict[str, float]:
     """The largest differences to MuJoCo at random states, each relative to the largest entry, or to 1 if that is less.
 
     Of the mass matrix, bias forces, springs and damping, poses of bodies and sites, mass, and torques of motors as they
     act on the joints.
     """
-    peer, robot, rng = MujocoPeer(Path(path), made, packages), made.robot, np.random.default_rng(seed)
+    robot, rng = made.robot, np.random.default_rng(seed)
     m, d = peer.m, peer.d
     worst: dict[str, float] = {}
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pliant
-from bench.mjcf_peer import differences
+from bench.mjcf_peer import MujocoPeer, differences
 from pliant.errors import PliantError, RobotError
 from pliant.formats import CompilerProcess, MjcfRobot, load_mjcf, read_mjcf
 from pliant.formats.mjcf_motors import ActivatedLaw
@@ -106,12 +106,14 @@ def body(inside: str, name: str = "b", more: str = "") -> str:
 
 @pytest.mark.parametrize("path", GYMNASIUM, ids=lambda path: path.stem)
 def test_gymnasiums_robots_are_those_of_mujoco(path: Path, compiler: CompilerProcess) -> None:
-    found = differences(path, read_mjcf(path, compiler=compiler), states=2)
+    made = read_mjcf(path, compiler=compiler)
+    found = differences(MujocoPeer(path, made), made, states=2)
     assert max(found.values()) < ROUNDING, found
 
 
 def test_every_joint_and_actuator_has_the_numbers_of_mujoco(read, tmp_path: Path) -> None:
-    found = differences(tmp_path / "robot.xml", read(LEG), states=5)
+    made = read(LEG)
+    found = differences(MujocoPeer(tmp_path / "robot.xml", made), made, states=5)
     assert {*found} == {"mass", "mass matrix", "bias", "passive", "poses", "torques"}
     assert max(found.values()) < ROUNDING, found
 

@@ -19,6 +19,8 @@ from pliant.formats.mjcf_shapes import Shapes
 from pliant.formats.mjcf_tree import FREE, NO_ACTUATION, NO_GRAVITY, Tree, chosen_trees
 from pliant.robot import Report, Robot, RobotBuilder
 
+SUGGESTED = ("<worldbody>", "contacts", "<option timestep>")
+"""Subjects of findings that are about simulations, and not about the robot."""
 _UNNAMED = ("MuJoCo Model", "")
 _TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
 

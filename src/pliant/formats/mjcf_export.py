@@ -23,6 +23,8 @@ _LEAST = 1e-13
 # of its solver for principal axes
 _ROUNDING = 1e-14
 _STILL_KINDS = ("fixed",)
+# of the site that stands for the world
+_ORIGIN = "world_origin"
 # Pliant's robots touch the ground and not each other: a floor with contype 1 meets this
 _VISUAL, _COLLISION = 'contype="0" conaffinity="0" group="2"', 'contype="0" conaffinity="1" group="3"'
 
@@ -53,11 +55,11 @@ class _Writer:
         for joint in robot.joints.values():
             self.children.setdefault(joint.parent, []).append(joint)
         self.frames: dict[str, list[Frame]] = {}
-        needed = {end for closure in robot.closures.values() for end in (closure.a, closure.b)}
-        needed |= {end for spring in robot.springs.values() for end in (spring.a, spring.b)}
-        needed |= {
-            sensor.at[0] for sensor in robot.sensors.values() if sensor.kind in ("imu", "wrench", "pose", "range")
-        }
+        ends = [end for closure in robot.closures.values() for end in (closure.a, closure.b)]
+        ends += [end for spring in robot.springs.values() for end in (spring.a, spring.b)]
+        ends += [sensor.at[0] for sensor in robot.sensors.values() if sensor.kind in ("imu", "wrench", "pose")]
+        needed = {robot.frame(end).name for end in ends if end != WORLD}
+        self.has_origin = WORLD in ends
         for frame in robot.frames.values():
             if frame.name not in robot.bodies or frame.name in needed:
                 self.frames.setdefault(frame.body, []).append(frame)
@@ -72,6 +74,9 @@ class _Writer:
         """All of the file."""
         robot = self.robot
         body: list[str] = []
+        if self.has_origin:
+            self.sites.add(_ORIGIN)
+            body.append(f"    <site name={quoteattr(_ORIGIN)}/>")
         for frame in self.frames.get(WORLD, ()):
             body.append(self._site(frame, "    "))
         for joint in self.children.get(WORLD, ()):
@@ -344,7 +349,7 @@ class _Writer:
         return self._site_of(a), self._site_of(b)
 
     def _site_of(self, name: str) -> str:
-        return name if name in self.sites else self.robot.frame(name).name if name != WORLD else WORLD
+        return _ORIGIN if name == WORLD else self.robot.frame(name).name
 
     # ---- what connects and moves bodies
 

@@ -2,7 +2,7 @@
 
 A request is the length of a JSON text (8 bytes), the text, and the bytes of the files that it lists; an answer is a
 JSON text in the same way and the bytes of the arrays that it lists. Each request is worked on by a child of its own,
-which may open no file, and has limits of time and memory, where the system has them (docs/decisions/0046).
+which may open no file, and has limits of time and memory, where the system has them (docs/decisions/0034).
 
 Nothing of Pliant is imported here, and nothing is unpickled on either side.
 """

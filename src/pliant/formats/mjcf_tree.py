@@ -287,6 +287,6 @@ class Tree:
                 if what == "site":
                     self.sites[k] = name
                 elif m.cam_mode[k] != 0:
-                    self.journal.note("dropped", f"camera {name!r}", "it follows what it looks at; its frame is fixed")
+                    self.journal.note("repaired", f"camera {name!r}", "it follows what it looks at; its frame is fixed")
                 X = pose(getattr(m, f"{what}_pos")[k], getattr(m, f"{what}_quat")[k])
                 self.builder.frame(name, self.bodies[body], *position_rpy(X))
