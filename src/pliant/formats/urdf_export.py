@@ -146,6 +146,8 @@ class _Writer:
             return None
         if "://" not in reference:
             self.meshes.add(reference)
+        # SDF's name for the same
+        reference = reference.replace("model://", "package://", 1) if reference.startswith("model://") else reference
         scale = "" if tuple(shape.scale) == (1, 1, 1) else f' scale="{_numbers(shape.scale)}"'
         return f"<mesh filename={quoteattr(reference)}{scale}/>"
 
