@@ -18,6 +18,7 @@ from pliant.formats.mjcf_parts import couple_joints, fixed_tendons, with_closure
 from pliant.formats.mjcf_shapes import Shapes
 from pliant.formats.mjcf_tree import FREE, NO_ACTUATION, NO_GRAVITY, Tree, chosen_trees
 from pliant.robot import Report, Robot, RobotBuilder
+from pliant.signatures import explained
 
 SUGGESTED = ("<worldbody>", "contacts", "<option timestep>")
 """Subjects of findings that are about simulations, and not about the robot."""
@@ -127,6 +128,7 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+@explained
 def load_mjcf(
     path: str | Path,
     *,
@@ -146,6 +148,7 @@ def load_mjcf(
     ).robot  # fmt: skip
 
 
+@explained
 def read_mjcf(
     path: str | Path,
     *,
