@@ -30,7 +30,7 @@ class MujocoPeer:
         self.m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT.value
         self.m.opt.density = self.m.opt.viscosity = 0
         self.m.body_gravcomp[:] = 0
-        kept = {control.index for control in made.controls}
+        kept = {control.place for control in made.controls}
         for k in range(self.m.nactuator):
             if int(self.m.actuator_ctrladr[k]) not in kept:
                 for array in (self.m.actuator_gainprm, self.m.actuator_biasprm, self.m.actuator_gaintype,
@@ -147,7 +147,7 @@ def _forces(made: MjcfRobot, q: np.ndarray, v: np.ndarray, ctrl: Any, act: Any, 
             shafts[k, robot.v_slice(leader)] += float(ratio) * factor
             places[k] += float(ratio) * (factor * q[robot.q_slice(leader)][0] + offset)
         if isinstance(motor.law, MotorLaw):
-            index = next(c.index for c in made.controls if c.motor == motor.name)
+            index = next(c.place for c in made.controls if c.motor == motor.name)
             actuator = next(i for i in range(m.nactuator) if m.actuator_ctrladr[i] == index)
             memory = (float(act[m.actuator_actadr[actuator]]), 0.0, 0.0)
             u[k], _ = motor.law.function(float(u[k]), places[k], float(shafts[k] @ v), 0.0, memory)

@@ -1,6 +1,7 @@
 """MJCF files by MuJoCo's compiler: the same numbers as MuJoCo, what has no counterpart, and files that are refused."""
 
 import math
+import os
 import pickle
 from importlib.metadata import files
 from pathlib import Path
@@ -13,6 +14,7 @@ import pliant
 from bench.mjcf_peer import MujocoPeer, differences
 from pliant.errors import PliantError, RobotError
 from pliant.formats import CompilerProcess, MjcfRobot, load_mjcf, read_mjcf
+from pliant.formats.mjcf_files import MjcfFiles
 from pliant.formats.mjcf_motors import ActivatedLaw
 from pliant.robot import MotorLaw
 from pliant.storage.source_codec import StoredMesh, robot_from_plain, robot_to_plain
@@ -462,6 +464,18 @@ def test_a_file_that_takes_too_long_or_too_much(tmp_path: Path) -> None:
             load_mjcf(path, compiler=process)
         # and the next one is read
         assert load_mjcf(good, compiler=process).nv == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="limits of open files are for systems that fork")
+def test_the_compiler_itself_can_open_no_file(compiler: CompilerProcess, tmp_path: Path) -> None:
+    (tmp_path / "m.obj").write_text(OBJ)
+    text = with_mesh(str(tmp_path / "m.obj")).encode()
+    # a reference that the scan did not see: the file is there, and cannot be read
+    assert mujoco.MjModel.from_xml_string(text.decode()).nmesh == 1
+    with pytest.raises(RobotError):
+        compiler.compile(MjcfFiles("/robot.xml", {"/robot.xml": text}))
+    found = compiler.compile(MjcfFiles("/robot.xml", {"/robot.xml": text, str(tmp_path / "m.obj"): OBJ.encode()}))
+    assert found.sizes["nmesh"] == 1
 
 
 def test_mutated_files_load_or_are_refused(read, compiler: CompilerProcess) -> None:

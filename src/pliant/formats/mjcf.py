@@ -101,7 +101,7 @@ class MjcfRobot:
         u = np.zeros((*ctrl.shape[:-1], self.robot.nu))
         for control in self.controls:
             at = self.robot.motors.index(control.motor)
-            u[..., at] = np.clip(ctrl[..., control.index], *control.range) * control.scale
+            u[..., at] = np.clip(ctrl[..., control.place], *control.range) * control.scale
         return u
 
     def places(self, j: int) -> Any:

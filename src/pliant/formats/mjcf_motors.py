@@ -96,13 +96,13 @@ class Control(NamedTuple):
 
     Attributes:
         motor: its name.
-        index: of MuJoCo's control.
+        place: of MuJoCo's control in ctrl.
         scale: of ours to MuJoCo's.
         range: of MuJoCo's.
     """
 
     motor: str
-    index: int
+    place: int
     scale: float
     range: Range
 
