@@ -353,6 +353,39 @@ def test_a_name_that_two_things_have(read) -> None:
     assert robot.frames["b_site"].body == "b"
 
 
+def test_a_fault_has_its_line(read) -> None:
+    with pytest.raises(RobotError) as error:
+        read(body('\n<joint name="j" damping="-1"/>'))
+    assert error.value.place is not None
+    assert (error.value.subject, error.value.place.line) == ("joint 'j'", 2)
+
+
+@pytest.mark.parametrize(("more", "subject"), [
+    ('<option density="1.2" viscosity="1e-5"/>', "<option density>"),
+    ('<option><flag actuation="disable"/></option>', "<flag>"),
+    ('<actuator><adhesion name="x" body="b" ctrlrange="0 1"/></actuator>', "actuator 'x'"),
+    ('<actuator><muscle name="x" joint="j" lengthrange="0 1"/></actuator>', "actuator 'x'"),
+    ('<actuator><position name="x" joint="j" kp="2" ctrlrange="-1 1"/></actuator>', "actuators"),
+    ('<tendon><fixed name="x" stiffness="2"><joint joint="j" coef="1"/></fixed></tendon>', "tendon 'x'"),
+    ('<sensor><subtreecom name="x" body="b"/></sensor>', "sensor 'x'"),
+    ('<worldbody><body name="x" mocap="true"><geom size="0.1"/></body></worldbody>', "body 'x'"),
+    ('<worldbody><geom type="plane" size="1 1 1"/></worldbody>', "<worldbody>"),
+])  # fmt: skip
+def test_what_is_not_here_is_named(read, more: str, subject: str) -> None:
+    robot = read(body('<joint name="j" axis="0 0 1"/>', more=more)).robot
+    found = [f for f in robot.report if f.subject == subject]
+    assert len(found) == 1
+    assert found[0].message
+
+
+def test_gravity_and_springs_that_are_switched_off(read) -> None:
+    flags = '<option><flag gravity="disable" spring="disable" damper="disable" limit="disable"/></option>'
+    robot = read(body('<joint name="j" stiffness="2" damping="3" range="0 10"/>', more=flags)).robot
+    joint = robot.joints["j"]
+    assert [float(g) for g in robot.gravity] == [0, 0, 0]
+    assert (joint.stiffness, joint.damping, joint.kind.name) == ((0,), (0,), "continuous")
+
+
 # ---- through the door
 
 
