@@ -285,8 +285,8 @@ class _Reader:
                 journal.note("dropped", f"<option {name}>", message)
         if any(options["wind"]) and (options["density"] or options["viscosity"]):
             journal.note("dropped", "<option wind>", "no wind blows here")
-        usual = np.isclose(m.jnt_solref, _SOLREF).all(axis=1) & np.isclose(m.jnt_solimp, _SOLIMP).all(axis=1)
-        soft = sum(bool(m.jnt_limited[j]) and not usual[j] for j in self.tree.joints)
+        given, usual = np.hstack([m.jnt_solref, m.jnt_solimp]), (*_SOLREF, *_SOLIMP)
+        soft = sum(bool(m.jnt_limited[j]) and not np.allclose(given[j], usual) for j in self.tree.joints)
         if soft:
             message = f"{soft} limits are softer or harder than usual in MuJoCo (solref, solimp): all are rigid here"
             journal.note("repaired", "joints", message)

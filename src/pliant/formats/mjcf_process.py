@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Any, BinaryIO
 
 # arrays of the compiled model that the reader uses
@@ -57,9 +58,9 @@ NAMED = (
 
 def main(stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer requests until there are no more."""
-    import mujoco
-    import numpy  # before files can no longer be opened  # noqa: F401
-
+    # before files can no longer be opened
+    mujoco: Any = import_module("mujoco")
+    import_module("numpy")
     _ = mujoco.MjModel.from_xml_string("<mujoco/>")
     while (request := read_message(stdin)) is not None:
         stdout.write(_answer(mujoco, *request))
