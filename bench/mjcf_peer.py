@@ -30,7 +30,7 @@ class MujocoPeer:
         self.m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT.value
         self.m.opt.density = self.m.opt.viscosity = 0
         self.m.body_gravcomp[:] = 0
-        kept = {control.index for control in made.controls}
+        kept = {control.place for control in made.controls}
         for k in range(self.m.nactuator):
             if int(self.m.actuator_ctrladr[k]) not in kept:
                 for array in (self.m.actuator_gainprm, self.m.actuator_biasprm, self.m.actuator_gaintype,
@@ -86,15 +86,13 @@ class MujocoPeer:
         return ctrl, act
 
 
-def differences(
-    path: Path, made: MjcfRobot, states: int = 3, seed: int = 0, packages: Iterable[str | Path] = ()
-) -> dict[str, float]:  # fmt: skip
+def differences(peer: MujocoPeer, made: MjcfRobot, states: int = 3, seed: int = 0) -> dict[str, float]:
     """The largest differences to MuJoCo at random states, each relative to the largest entry, or to 1 if that is less.
 
     Of the mass matrix, bias forces, springs and damping, poses of bodies and sites, mass, and torques of motors as they
     act on the joints.
     """
-    peer, robot, rng = MujocoPeer(Path(path), made, packages), made.robot, np.random.default_rng(seed)
+    robot, rng = made.robot, np.random.default_rng(seed)
     m, d = peer.m, peer.d
     worst: dict[str, float] = {}
 
@@ -149,7 +147,7 @@ def _forces(made: MjcfRobot, q: np.ndarray, v: np.ndarray, ctrl: Any, act: Any, 
             shafts[k, robot.v_slice(leader)] += float(ratio) * factor
             places[k] += float(ratio) * (factor * q[robot.q_slice(leader)][0] + offset)
         if isinstance(motor.law, MotorLaw):
-            index = next(c.index for c in made.controls if c.motor == motor.name)
+            index = next(c.place for c in made.controls if c.motor == motor.name)
             actuator = next(i for i in range(m.nactuator) if m.actuator_ctrladr[i] == index)
             memory = (float(act[m.actuator_actadr[actuator]]), 0.0, 0.0)
             u[k], _ = motor.law.function(float(u[k]), places[k], float(shafts[k] @ v), 0.0, memory)

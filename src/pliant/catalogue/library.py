@@ -25,7 +25,8 @@ _SUFFIXES = (*ROBOT_SUFFIXES, ".toml")
 _FREE = {
     OURS: ("biped", "hopper", "quadruped"),
     ELSEWHERE: (
-        "a1", "alex", "alexander", "anymal_b_simple", "anymal_c_simple", "b1", "bolt", "borinot", "centauro", "g1",
+        "a1", "alex", "alexander", "anymal_b_simple", "anymal_c_simple", "b1", "bolt", "borinot", "cassie",
+        "cassie_v2", "centauro", "g1",
         "go1", "go2", "hector", "hextilt", "human", "hyq", "icub", "iris", "laikago", "quadruped", "romeo",
         "simple_humanoid", "solo", "talos",
     ),
@@ -66,10 +67,12 @@ def robots() -> Named[KnownRobot]:
     except PackageNotFoundError:
         listed = []
     for file in sorted(listed):
-        if file.suffix == ".urdf":
+        if file.suffix in (".urdf", ".sdf"):
             path = Path(str(file.locate()))
             name = path.stem if path.stem not in known else f"{_folder(path)}/{path.stem}"
-            known[name] = KnownRobot(name, ELSEWHERE, _base(ELSEWHERE, _folder(path)), path)
+            # of the files of Cassie, some are on a rail
+            base = _base(ELSEWHERE, _folder(path) if file.suffix == ".urdf" else path.stem)
+            known[name] = KnownRobot(name, ELSEWHERE, base, path)
     return Named("robot", known.values())
 
 

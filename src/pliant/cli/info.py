@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.sources import Base, RobotName, Xacro, is_log, load_robot, loose_base, open_log, origin
+from pliant.cli.sources import (
+    Base, Packages, RobotName, Xacro, XacroArguments, is_log, load_robot, loose_base, open_log, origin,
+)  # fmt: skip
 from pliant.cli.terminal import Json, number, print_json, print_pairs, print_rich, print_table, say, size
 from pliant.errors import PliantError, bad_value
 
@@ -21,12 +23,19 @@ if TYPE_CHECKING:
 _SHOWN = 4
 
 
-def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json = False) -> None:
+def info(
+    robot: RobotName,
+    base: Base = None,
+    packages: Packages = None,
+    xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
+    json: Json = False,
+) -> None:
     """Print the contents of a robot or a log, and its problems."""
     if is_log(robot):
         _show_log(open_log(robot), robot, json)
         return
-    loaded = load_robot(robot, base, xacro)
+    loaded = load_robot(robot, base, xacro, packages, xacro_arg)
     about = about_robot(loaded, origin(robot))
     if json:
         print_json(about)
@@ -247,7 +256,7 @@ def robots(json: Json = False) -> None:
         print_pairs(title, [("  ", ", ".join(names))])
     if not elsewhere:
         say(f"\nmore with: pip install {ELSEWHERE}")
-    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro or .toml file.")
+    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro, .sdf, .xml or .toml file.")
 
 
 _UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.sources import Base, Xacro, is_log, load_robot, open_log
+from pliant.cli.sources import Base, Packages, Xacro, XacroArguments, is_log, load_robot, open_log
 from pliant.cli.terminal import STOPPED, complain, say
 from pliant.errors import PliantError, bad_value, needs
 
@@ -142,7 +142,9 @@ def view(
     port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
     base: Base = None,
+    packages: Packages = None,
     xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
 ) -> None:
     """Show a log or a robot in the browser, until Ctrl-C."""
     needs("viser", "view", "pliant view")
@@ -152,7 +154,7 @@ def view(
         return
     from pliant.catalogue.starts import known_stance
 
-    robot, ground = load_robot(what, base, xacro), None
+    robot, ground = load_robot(what, base, xacro, packages, xacro_arg), None
     stance = known_stance(robot)
     q = robot.neutral() if stance is None else stance.q
     if robot.is_free:

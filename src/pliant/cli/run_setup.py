@@ -15,6 +15,7 @@ from pliant.cli.ground_files import ground_file
 from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
+from pliant.formats.legs import BASE
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 
@@ -62,7 +63,10 @@ class RunSetup:
 def run_setup(settings: Settings) -> RunSetup:
     """The simulation that the settings ask for."""
     notes = _time_notes(settings)
-    robot = _flexible(_robot(settings), settings, notes)
+    loaded = _robot(settings)
+    if any(finding.subject == BASE for finding in loaded.report):
+        notes.append(("base", "free, since it has legs; --base fixed bolts it to the world"))
+    robot = _flexible(loaded, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     file = ground_file(ground_name, settings)
     ground = as_ground(ground_name, settings) if file is None else file.ground
@@ -106,7 +110,7 @@ def _robot(settings: Settings) -> Robot:
     if settings.robot is None:
         cure = "give its name or file, or `robot = ...` in the settings"
         raise PliantError("no robot is given", field="robot", cure=cure)
-    robot = load_robot(settings.robot, settings.base, settings.xacro)
+    robot = load_robot(settings.robot, settings.base, settings.xacro, settings.packages, settings.xacro_arg)
     if settings.base == "free" and (error := loose_base(robot)) is not None:
         raise settings.blamed(error, "base")
     return robot

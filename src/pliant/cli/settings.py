@@ -97,6 +97,11 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(part.strip() for word in _texts(name, value, _NAMES) for part in word.split(","))
 
 
+def texts(name: str, value: Any) -> tuple[str, ...]:
+    """Texts as they are, one or several."""
+    return tuple(_texts(name, value, "a text, or a list of texts"))
+
+
 def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
     """Stiffness of flexible joints by name, and damping and the motor's inertia if they are given.
 
@@ -189,7 +194,9 @@ class Settings:
         places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = _setting(_text, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    robot: str | None = _setting(
+        _text, "name of a robot, or a .urdf, .xacro, .sdf, .xml or .toml file", metavar="ROBOT|FILE"
+    )
     time: float = _setting(_positive, "duration to simulate [s] (default 5)", 5.0)
     dt: float = _setting(_positive, "length of a step [s] (default 0.001)", 1e-3)
     substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
@@ -222,9 +229,14 @@ class Settings:
         springs, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
     )
     base: str | None = _setting(
-        _one_of("free", "fixed"), "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+        _one_of("free", "fixed"),
+        "'fixed' or 'free' (default: the robot's own; of a .urdf, free if it has legs, else fixed)",
+    )
+    packages: tuple[str, ...] = _setting(
+        texts, "folder with the packages of its meshes and includes; may be repeated", (), metavar="FOLDER"
     )
     xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    xacro_arg: tuple[str, ...] = _setting(texts, "of a .xacro file; may be repeated", (), metavar="NAME=VALUE")
     height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
     q: tuple[float, ...] | Mapping[str, float] | None = _setting(
         row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."

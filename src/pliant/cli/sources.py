@@ -3,7 +3,7 @@
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -18,11 +18,26 @@ if TYPE_CHECKING:
     from pliant.simulation import Controller
 
 RobotName = Annotated[
-    str, typer.Argument(metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro or .toml")
+    str,
+    typer.Argument(
+        metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro, .sdf, .xml or .toml"
+    ),
 ]
-Base = Annotated[str | None, typer.Option(help="'fixed' or 'free' (default: the robot's own; of a file, fixed)")]
+Base = Annotated[
+    str | None,
+    typer.Option(help="'fixed' or 'free' (default: the robot's own; of a .urdf, free if it has legs, else fixed)"),
+]
 Xacro = Annotated[
     bool, typer.Option("--xacro", help="expand a .xacro file, which runs it as a program: only if you trust it")
+]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--packages", metavar="FOLDER", help="folder with the packages of its meshes and includes; may be repeated"
+    ),
+]
+XacroArguments = Annotated[
+    list[str] | None, typer.Option("--xacro-arg", metavar="NAME=VALUE", help="of a .xacro file; may be repeated")
 ]
 _LOG_SUFFIXES = (".h5", ".hdf5")
 _LOG_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -34,8 +49,15 @@ _COMMAND = (0.3, 0.0, 0.2)
 # ---- robots
 
 
-def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Robot":
-    """The robot of a name or file; options as on the command line, also in errors."""
+def load_robot(
+    source: str,
+    base: str | None = None,
+    xacro: bool = False,
+    packages: Sequence[str] | None = None,
+    xacro_arguments: Sequence[str] | None = None,
+    **options: Any,
+) -> "Robot":
+    """The robot of a name or file; options as on the command line, also in errors; more are those of the reader."""
     from pliant.catalogue.library import load
     from pliant.checks import check_one_of
 
@@ -45,17 +67,36 @@ def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Ro
     if suffix == ".xacro" and not xacro:
         problem = f"{source} is xacro, a program that runs as it is read"
         raise PliantError(problem, subject=source, field="xacro", cure="add --xacro if you trust it")
+    if xacro_arguments and suffix != ".xacro":
+        problem = f"{source} is not xacro and takes no --xacro-arg"
+        raise PliantError(problem, subject=source, field="xacro-arg", cure="leave it out")
     if suffix not in (".urdf", ".toml", ".xacro") and Path(source).is_file() and is_log(source):
         cure = f"`pliant view {source}` shows it"
         raise PliantError(f"{source} is a log, not a robot", subject=source, field="robot", cure=cure)
-    options: dict[str, Any] = {} if base is None else {"base": base}
+    options |= {} if base is None else {"base": base}
     options |= {"xacro": True} if xacro and suffix else {}
+    options |= {"packages": list(packages)} if packages else {}
+    options |= {"xacro_arguments": xacro_values(xacro_arguments)} if xacro_arguments else {}
     try:
         return load(source, **options)
     except RobotError as error:
+        if error.field == "packages" and packages and error.place is None:
+            raise error.within("--packages") from None
         if error.field == "base" and base is not None and error.place is None:
             raise error.with_cure("leave out --base").within(f"--base {base}") from None
         raise
+
+
+def xacro_values(words: Sequence[str]) -> dict[str, str]:
+    """Values of xacro arguments by name: "name=value", or "name:=value" as ROS writes it."""
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        name = name.removesuffix(":").strip()
+        if not sign or not name:
+            raise PliantError(bad_value("--xacro-arg", word, "NAME=VALUE, as in --xacro-arg gripper=true"))
+        found[name] = value
+    return found
 
 
 def origin(source: str) -> str:

@@ -13,6 +13,9 @@ Triple = tuple[float, float, float]
 
 Kind = Literal["odd", "guessed", "refused", "dropped", "repaired"]
 
+# the largest float means that there is no limit, as in Pinocchio, since not every reader knows "inf"
+_LARGEST = 1e300
+
 _log = logging.getLogger("pliant.findings")
 
 
@@ -109,8 +112,8 @@ def number(
     element: Element | None, name: str, journal: Journal, default: float | None = None, *, infinite: bool = False
 ) -> float:
     """An attribute that is one number, finite unless ``infinite`` allows it to be infinite."""
-    if infinite and element is not None and math.isinf(value := parsed(element.attributes.get(name, ""))):
-        return value
+    if infinite and element is not None and abs(value := parsed(element.attributes.get(name, ""))) > _LARGEST:
+        return math.copysign(math.inf, value)
     return numbers(element, name, 1, journal, None if default is None else (default,))[0]
 
 

@@ -11,6 +11,9 @@ _LEG = re.compile(r"foot(?!_?print)|feet|sole|ankle|calf|shank|shin|thigh|knee|(
 _LEAST_JOINTS = 2
 _LEAST_LEGS = 2
 
+BASE = "base"
+"""The subject of findings about a base that was guessed."""
+
 Edge = tuple[str, str, bool]
 
 
@@ -49,5 +52,5 @@ def guessed_base(edges: Iterable[Edge], is_held: bool) -> tuple[str, list[str]]:
 def base_finding(robot: str, feet: Sequence[str]) -> Finding:
     """A remark that legs made the base free, and how to get the other."""
     shown = ", ".join(map(repr, feet[:4])) + (", ..." if len(feet) > 4 else "")
-    message = f"the base is free, since it has legs ({shown}); base='fixed' bolts it to the world"
-    return Finding("guessed", f"robot {robot!r}", message)
+    message = f"that of robot {robot!r} is free, since it has legs ({shown}); base='fixed' bolts it to the world"
+    return Finding("guessed", BASE, message)

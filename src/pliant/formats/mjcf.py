@@ -18,7 +18,12 @@ from pliant.formats.mjcf_parts import couple_joints, fixed_tendons, with_closure
 from pliant.formats.mjcf_shapes import Shapes
 from pliant.formats.mjcf_tree import FREE, NO_ACTUATION, NO_GRAVITY, Tree, chosen_trees
 from pliant.robot import Report, Robot, RobotBuilder
+from pliant.signatures import explained
 
+SUGGESTED = ("<worldbody>", "contacts", "<option timestep>")
+"""Subjects of findings that are about simulations, and not about the robot."""
+# MuJoCo's defaults
+_SOLREF, _SOLIMP = (0.02, 1), (0.9, 0.95, 0.001, 0.5, 2)
 _UNNAMED = ("MuJoCo Model", "")
 _TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
 
@@ -98,7 +103,7 @@ class MjcfRobot:
         u = np.zeros((*ctrl.shape[:-1], self.robot.nu))
         for control in self.controls:
             at = self.robot.motors.index(control.motor)
-            u[..., at] = np.clip(ctrl[..., control.index], *control.range) * control.scale
+            u[..., at] = np.clip(ctrl[..., control.place], *control.range) * control.scale
         return u
 
     def places(self, j: int) -> Any:
@@ -125,6 +130,7 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+@explained
 def load_mjcf(
     path: str | Path,
     *,
@@ -144,6 +150,7 @@ def load_mjcf(
     ).robot  # fmt: skip
 
 
+@explained
 def read_mjcf(
     path: str | Path,
     *,
@@ -214,12 +221,12 @@ class _Reader:
         couple_joints(tree, mimic)
         gravity = (0.0, 0.0, 0.0) if self._is_off(NO_GRAVITY) else tuple(float(g) for g in m.options["gravity"])
         self.builder.gravity(*gravity)
-        tree.add_bodies(base)
-        tree.add_frames()
         try:
+            tree.add_bodies(base)
+            tree.add_frames()
             robot = self.builder.build(strict=self.journal.strict, repair=self.repair)
         except RobotError as error:
-            raise error.at(self.journal.source, self._line(error.subject)) from None
+            raise (error if error.place else error.at(self.journal.source, self._line(error.subject))) from None
         motors = Motors(m, tree.joints, fixed_tendons(tree), self._actuators(), self.journal)
         if self._is_off(NO_ACTUATION):
             self.journal.note("odd", "<flag>", "actuation is disabled in the file; motors act here")
@@ -227,7 +234,7 @@ class _Reader:
         robot = with_closures(robot, tree)
         robot = with_tendons(robot, tree)
         robot = with_sensors(robot, tree)
-        self._remark(tops)
+        self._remark(robot, motors.controls)
         joints = tuple((tree.joints[j], j) for j in sorted(tree.joints) if tree.joints[j] in robot.joints)
         joints = tuple((name, j) for name, j in joints if robot.joints[name].mimic is None)
         made = MjcfRobot(
@@ -268,7 +275,7 @@ class _Reader:
             )  # fmt: skip
         return found
 
-    def _remark(self, tops: list[int]) -> None:
+    def _remark(self, robot: Robot, controls: list[Control]) -> None:
         """Findings on the model as a whole."""
         m, journal = self.model, self.journal
         options = m.options
@@ -278,6 +285,15 @@ class _Reader:
                 journal.note("dropped", f"<option {name}>", message)
         if any(options["wind"]) and (options["density"] or options["viscosity"]):
             journal.note("dropped", "<option wind>", "no wind blows here")
+        given, usual = np.hstack([m.jnt_solref, m.jnt_solimp]), (*_SOLREF, *_SOLIMP)
+        soft = sum(bool(m.jnt_limited[j]) and not np.allclose(given[j], usual) for j in self.tree.joints)
+        if soft:
+            message = f"{soft} limits are softer or harder than usual in MuJoCo (solref, solimp): all are rigid here"
+            journal.note("repaired", "joints", message)
+        servos = [c for c in controls if np.isfinite(c.range).any() and robot.motors[c.motor].control != "torque"]
+        if servos:
+            message = f"{len(servos)} servos have ranges of their targets, which MjcfRobot.u keeps, and motors do not"
+            journal.note("repaired", "actuators", message)
         for body, name in self.tree.bodies.items():
             if m.body_gravcomp[body] and body:
                 message = f"gravcomp {m.body_gravcomp[body]:g}: it has its whole weight here"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -16,10 +17,14 @@ from pliant.scalar import is_constant
 from pliant.spatial import Transform, Vector, quaternion_from_matrix
 
 _READS = (".obj", ".stl", ".msh")
-_MOST_POINTS = 20_000
+_MOST_POINTS, _MOST_FACES = 20_000, 200_000
 # what MuJoCo asks of bodies that move, with some room
-_LEAST = 1e-14
+_LEAST = 1e-13
+# of its solver for principal axes
+_ROUNDING = 1e-14
 _STILL_KINDS = ("fixed",)
+# of the site that stands for the world
+_ORIGIN = "world_origin"
 # Pliant's robots touch the ground and not each other: a floor with contype 1 meets this
 _VISUAL, _COLLISION = 'contype="0" conaffinity="0" group="2"', 'contype="0" conaffinity="1" group="3"'
 
@@ -50,11 +55,11 @@ class _Writer:
         for joint in robot.joints.values():
             self.children.setdefault(joint.parent, []).append(joint)
         self.frames: dict[str, list[Frame]] = {}
-        needed = {end for closure in robot.closures.values() for end in (closure.a, closure.b)}
-        needed |= {end for spring in robot.springs.values() for end in (spring.a, spring.b)}
-        needed |= {
-            sensor.at[0] for sensor in robot.sensors.values() if sensor.kind in ("imu", "wrench", "pose", "range")
-        }
+        ends = [end for closure in robot.closures.values() for end in (closure.a, closure.b)]
+        ends += [end for spring in robot.springs.values() for end in (spring.a, spring.b)]
+        ends += [sensor.at[0] for sensor in robot.sensors.values() if sensor.kind in ("imu", "wrench", "pose")]
+        needed = {robot.frame(end).name for end in ends if end != WORLD}
+        self.has_origin = WORLD in ends
         for frame in robot.frames.values():
             if frame.name not in robot.bodies or frame.name in needed:
                 self.frames.setdefault(frame.body, []).append(frame)
@@ -69,6 +74,9 @@ class _Writer:
         """All of the file."""
         robot = self.robot
         body: list[str] = []
+        if self.has_origin:
+            self.sites.add(_ORIGIN)
+            body.append(f"    <site name={quoteattr(_ORIGIN)}/>")
         for frame in self.frames.get(WORLD, ()):
             body.append(self._site(frame, "    "))
         for joint in self.children.get(WORLD, ()):
@@ -154,22 +162,21 @@ class _Writer:
             raise RobotError(f"the inertia of body {name!r} has symbols", subject=f"body {name!r}", cure=cure)
         mass = float(inertia.mass)
         com, J = (Vector(0, 0, 0), inertia.J) if mass == 0 else (inertia.com(), inertia.about_com())
-        tensor = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
-        a, _, c = np.linalg.eigvalsh(tensor)
         carries = moves and not self._holds_mass(name)
-        if mass == 0 and not tensor.any() and not carries:
+        if mass == 0 and not any(J) and not carries:
             return
-        if mass < _LEAST or a < _LEAST * max(1.0, c):
-            if carries or mass:
-                message = f"MuJoCo asks for mass and moments of inertia: at least {_LEAST:g} kg and kg m^2"
-                self.note("repaired", f"body {name!r}", message)
-            mass = max(mass, _LEAST)
-            tensor = tensor + np.eye(3) * (_LEAST * max(1.0, float(c)) - min(float(a), 0.0))
-        elif impossible_inertia(J) is not None:
-            near = repaired_inertia(J)
-            tensor = np.array([[near.xx, near.xy, near.xz], [near.xy, near.yy, near.yz], [near.xz, near.yz, near.zz]])
-            message = "an inertia that no body can have, which MuJoCo refuses: the nearest possible one"
-            self.note("repaired", f"body {name!r}", message)
+        subject = f"body {name!r}"
+        if impossible_inertia(J) is not None:
+            J = repaired_inertia(J)
+            self.note("repaired", subject, "an inertia that no body can have: the nearest possible one")
+        tensor = np.array([[J.xx, J.xy, J.xz], [J.xy, J.yy, J.yz], [J.xz, J.yz, J.zz]], dtype=float)
+        a, b, c = (float(x) for x in np.linalg.eigvalsh(tensor))
+        # MuJoCo wants mass, positive moments, and the triangle inequality to the last digit
+        more = max(_LEAST - a, c - a - b + _ROUNDING * c, 0.0)
+        if mass < _LEAST or more > _ROUNDING * c:
+            message = f"MuJoCo asks for more: {max(_LEAST - mass, 0.0):.2g} kg and {more:.2g} kg m^2 were added"
+            self.note("repaired", subject, message)
+        mass, tensor = max(mass, _LEAST), tensor + np.eye(3) * more
         entries = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
         out.append(f'{pad}<inertial pos="{_numbers(com)}" mass="{_number(mass)}" fullinertia="{_numbers(entries)}"/>')
 
@@ -311,8 +318,9 @@ class _Writer:
         name, scale = f"mesh{len(self.meshes)}", _numbers(shape.scale)
         if isinstance(shape.mesh, MeshFile) or shape.mesh is None:
             file = shape.file
-            if file is None or not file.lower().endswith(_READS):
-                self.note("dropped", subject, f"mesh {file or 'without a file'}: MuJoCo reads {', '.join(_READS)}")
+            if file is None or not _is_readable(Path(file)):
+                what = ", ".join(_READS)
+                self.note("dropped", subject, f"mesh {file or 'without a file'}: MuJoCo reads {what}, binary ones")
                 return None
             self.assets.append(
                 f'    <mesh name="{name}" file={quoteattr(file)} scale="{scale}" inertia="shell"/>'
@@ -341,7 +349,7 @@ class _Writer:
         return self._site_of(a), self._site_of(b)
 
     def _site_of(self, name: str) -> str:
-        return name if name in self.sites else self.robot.frame(name).name if name != WORLD else WORLD
+        return _ORIGIN if name == WORLD else self.robot.frame(name).name
 
     # ---- what connects and moves bodies
 
@@ -458,6 +466,19 @@ class _Writer:
             qpos = [x for place in self.places for x in place(q)]
             found.append(f'    <key name={quoteattr(name)} qpos="{_numbers(qpos)}"/>')
         return found
+
+
+def _is_readable(file: Path) -> bool:
+    """Whether MuJoCo can read a mesh file: of STL binary ones only, of some size."""
+    if file.suffix.lower() != ".stl":
+        return file.suffix.lower() in _READS
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(84)
+        count = int.from_bytes(head[80:84], "little")
+        return 1 <= count <= _MOST_FACES and file.stat().st_size >= 84 + 50 * count
+    except OSError:
+        return False
 
 
 def _free_place(q: np.ndarray) -> list[float]:

@@ -1,6 +1,6 @@
 """The files that an MJCF file asks for: those that it may have are read, and no other is opened.
 
-MuJoCo's compiler never sees a disk (docs/decisions/0046). It gets the contents of these files under the paths at which
+MuJoCo's compiler never sees a disk (docs/decisions/0034). It gets the contents of these files under the paths at which
 it looks for them, so this module need not know what they mean: of every attribute ``file`` it tries the places where
 MuJoCo would look, and takes those that lie in the folders that the file may use.
 """

@@ -96,13 +96,13 @@ class Control(NamedTuple):
 
     Attributes:
         motor: its name.
-        index: of MuJoCo's control.
+        place: of MuJoCo's control in ctrl.
         scale: of ours to MuJoCo's.
         range: of MuJoCo's.
     """
 
     motor: str
-    index: int
+    place: int
     scale: float
     range: Range
 
@@ -149,6 +149,8 @@ class Motors:
             return self._drop(name, "its tendon has a path through space, or joints that are left out")
         if kind != TENDON and target not in self.joints:
             return self._drop(name, "its joint is left out")
+        if int(m.options["disableactuator"]) & 1 << max(0, int(m.actuator_group[k])):
+            return self._drop(name, "its group is disabled")
         if m.actuator_plugin[k] >= 0:
             return self._drop(name, "it is a plugin")
         if gain_type > AFFINE or bias_type > AFFINE or dynamics > FILTER_EXACT or m.actuator_ctrlnum[k] != 1:

@@ -2,7 +2,7 @@
 
 A request is the length of a JSON text (8 bytes), the text, and the bytes of the files that it lists; an answer is a
 JSON text in the same way and the bytes of the arrays that it lists. Each request is worked on by a child of its own,
-which may open no file, and has limits of time and memory, where the system has them (docs/decisions/0046).
+which may open no file, and has limits of time and memory, where the system has them (docs/decisions/0034).
 
 Nothing of Pliant is imported here, and nothing is unpickled on either side.
 """
@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Any, BinaryIO
 
 # arrays of the compiled model that the reader uses
@@ -57,9 +58,9 @@ NAMED = (
 
 def main(stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer requests until there are no more."""
-    import mujoco
-    import numpy  # before files can no longer be opened  # noqa: F401
-
+    # before files can no longer be opened
+    mujoco: Any = import_module("mujoco")
+    import_module("numpy")
     _ = mujoco.MjModel.from_xml_string("<mujoco/>")
     while (request := read_message(stdin)) is not None:
         stdout.write(_answer(mujoco, *request))

@@ -7,7 +7,7 @@ the frames that MuJoCo gives them, and all joints their coordinates, the referen
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -276,7 +276,6 @@ class Tree:
     def add_frames(self) -> None:
         """Sites and cameras, on the bodies that are there and on the world."""
         m = self.model
-        what: Literal["site", "cam"]
         for what, word in (("site", "site"), ("cam", "camera")):
             for k in range(m.count(what)):
                 body = int(getattr(m, f"{what}_bodyid")[k])
@@ -287,6 +286,6 @@ class Tree:
                 if what == "site":
                     self.sites[k] = name
                 elif m.cam_mode[k] != 0:
-                    self.journal.note("dropped", f"camera {name!r}", "it follows what it looks at; its frame is fixed")
+                    self.journal.note("repaired", f"camera {name!r}", "it follows what it looks at; its frame is fixed")
                 X = pose(getattr(m, f"{what}_pos")[k], getattr(m, f"{what}_quat")[k])
                 self.builder.frame(name, self.bodies[body], *position_rpy(X))

@@ -15,6 +15,7 @@ from pliant.signatures import explained
 if TYPE_CHECKING:
     from pliant.formats.dh import DHTable
     from pliant.formats.exported import Exported
+    from pliant.formats.pinocchio_export import PinocchioExport
     from pliant.render.camera import Camera
     from pliant.robot.robot import Robot
     from pliant.symbolic.robots import SymbolicRobot
@@ -71,6 +72,30 @@ class RobotExports:
         from pliant.formats.mjcf_export import to_mjcf
 
         return to_mjcf(self._robot)
+
+    def to_urdf(self) -> "Exported":
+        """It as a URDF file: `robot.to_urdf().save("robot.urdf")`.
+
+        What `pliant.load` reads again has the same masses, joints, limits, damping, friction, shapes and frames, to the
+        bit but for the roundings of a turn. Frames are links without mass. A joint without a motor has the effort limit
+        0. The file does not say how the base moves. ``findings`` lists what URDF cannot hold, or holds in another form:
+        closures, springs, rotors, gravity, ball joints.
+        """
+        from pliant.formats.urdf_export import to_urdf
+
+        return to_urdf(self._robot)
+
+    def to_pinocchio(self) -> "PinocchioExport":
+        """It as a ``pinocchio.Model``, which has the same q and v: `robot.to_pinocchio().model`.
+
+        Joints, inertias, frames, limits, damping, friction, armature (with that of rotors) and gravity are the robot's;
+        continuous joints are revolute ones without limits, and a planar joint is turned so that it moves in x and y.
+        ``findings`` lists what a model does not hold: closures, springs, motors' losses, contacts. Needs Pinocchio
+        (``pip install pin``).
+        """
+        from pliant.formats.pinocchio_export import to_pinocchio
+
+        return to_pinocchio(self._robot)
 
     @explained
     def symbolic(self, *what: str, names: Mapping[str, Any] | None = None) -> "SymbolicRobot":
