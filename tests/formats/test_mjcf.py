@@ -422,7 +422,8 @@ ENTITY = '<!DOCTYPE m [<!ENTITY a "aaaa">]><mujoco model="&a;"/>'
     "text",
     [
         "", "<mujoco>", "<robot/>", "<mujoco/>", ENTITY, "<mujoco><worldbody/></mujoco>",
-        body('<joint axis="0 0 0"/>'), body('<joint type="screw"/>'), body('<joint/><inertial pos="0 0 0" mass="-1" diaginertia="1 1 1"/>'),
+        body('<joint axis="0 0 0"/>'), body('<joint type="screw"/>'),
+        body('<joint/><inertial pos="0 0 0" mass="-1" diaginertia="1 1 1"/>'),
         '<mujoco><extension><plugin plugin="no.such"/></extension></mujoco>',
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ from pliant.checks import check
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.files.xml import ROBOT_SUFFIXES, read_file, root_tag
 from pliant.robot import Named, Robot
+from pliant.signatures import explained
 
 OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
@@ -81,6 +82,7 @@ def _shipped() -> dict[str, KnownRobot]:
     return {name: KnownRobot(name, OURS, _base(OURS, name), paths.get(name)) for name in sorted([*_MADE, *paths])}
 
 
+@explained
 def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = False, **options: Any) -> Robot:
     """A robot, by its name (see `robots`) or by the path of a file.
 
@@ -144,6 +146,7 @@ def _with_own_sensors(robot: Robot, source: str | Path) -> Robot:
     return read_side_file(robot, _SENSORS / f"{source}.toml")
 
 
+@explained
 def read_side_file(robot: Robot, path: str | Path) -> Robot:
     """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, contacts, sensors.
 
@@ -165,8 +168,12 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     return file.put_on(robot)
 
 
+@explained
 def find(source: str | Path) -> KnownRobot:
     """The robot that a name or path means, not loaded yet."""
+    is_path = len(str(source)) < 4096 and "\0" not in str(source)
+    takes = "a name, or a path that a file can have"
+    check("source", source, takes, is_path, subject="pliant.load", error=RobotError)
     path = Path(source)
     if source in _shipped():
         return _shipped()[str(source)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from pliant.errors import RobotError
+from pliant.errors import RobotError, in_message
 
 MAX_BYTES = 16_000_000  # the largest of the 69 robots of example-robot-data has 0.3 MB
 ROBOT_SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml")
@@ -43,6 +43,14 @@ class Element:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a robot file; raises with near names if it does not exist."""
+    try:
+        return _read_file(path)
+    except (OSError, ValueError) as error:  # names that are too long, or with zero bytes
+        why = getattr(error, "strerror", None) or str(error)
+        raise _wrong(f"cannot be read: {why}", in_message(str(path)), "give the path of a file") from None
+
+
+def _read_file(path: Path) -> bytes:
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir() if p.suffix in ROBOT_SUFFIXES)
         hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
@@ -137,4 +145,7 @@ def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int =
         problem = f"not well-formed XML at column {error.offset + 1} ({reason})"
         wrong = RobotError(problem, subject=source, cure="correct the file there, or export it again")
         raise wrong.at(source, error.lineno) from None
+    except (LookupError, ValueError, TypeError) as error:  # of the codec that the head of the file names
+        wrong = RobotError(f"its encoding cannot be used ({error})", subject=source, cure="save the file as UTF-8")
+        raise wrong.at(source, parser.CurrentLineNumber) from None
     return document.children[0]

@@ -9,6 +9,7 @@ from pliant.robot import (
     Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
+from pliant.signatures import explained
 from pliant.spatial import Matrix3, rpy_from_matrix
 
 Model = Any  # pinocchio.Model, which has no types
@@ -24,6 +25,7 @@ _ALONG_AXIS = {
 _OTHER = {"Spherical": Spherical(), "Planar": Planar(), "FreeFlyer": Free()}
 
 
+@explained
 def from_pinocchio(model: Model) -> Robot:
     """The robot that a ``pinocchio.Model`` describes: joints, inertias, frames, limits, armature, gravity.
 

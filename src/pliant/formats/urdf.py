@@ -19,6 +19,7 @@ from pliant.robot import (
     Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Report, Revolute, Robot,
     RobotBuilder,
 )  # fmt: skip
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 
 Color = tuple[float, ...]
@@ -34,6 +35,7 @@ SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("r
 NOT_URDF = {"mujoco": "this is MJCF", "sdf": "this is SDF", "COLLADA": "this is a mesh"}
 
 
+@explained
 def load_urdf(
     path: str | Path,
     *,

@@ -17,6 +17,7 @@ from pliant.robot.part_checks import (
 )  # fmt: skip
 from pliant.robot.robot import Robot
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
 
 ROOT_JOINT = "root_joint"
@@ -35,6 +36,7 @@ class _BodyPlan:
     collisions: tuple[Geometry, ...]
 
 
+@explained
 class RobotBuilder:
     """Makes a `Robot`, part by part; errors name the part that is wrong.
 
@@ -58,6 +60,7 @@ class RobotBuilder:
 
     # ---- parts
 
+    @explained
     def body(
         self,
         name: str,
@@ -99,6 +102,7 @@ class RobotBuilder:
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
         return self
 
+    @explained
     def joint(
         self,
         name: str,
@@ -150,6 +154,7 @@ class RobotBuilder:
         )  # fmt: skip
         return self
 
+    @explained
     def frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
         check_name("name", name, subject="a frame")
@@ -158,6 +163,7 @@ class RobotBuilder:
         self._frames[name] = body, placement(position, rpy, subject=f"frame {name!r}")
         return self
 
+    @explained
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
@@ -166,11 +172,13 @@ class RobotBuilder:
         self._motors[name] = Motor(name, joint, **motor_values(name, values))
         return self
 
+    @explained
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
         """Set the acceleration of gravity in the world frame [m/s^2]."""
         self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
+    @explained
     def note(self, kind: Outcome, subject: str, message: str, line: int | None = None) -> "RobotBuilder":
         """Add a finding to the robot's report."""
         self._findings.append(Finding(kind, subject, message, line))
@@ -178,6 +186,7 @@ class RobotBuilder:
 
     # ---- the robot
 
+    @explained
     def build(
         self,
         *,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pliant.signatures import explained
+
 if TYPE_CHECKING:
     from pliant.formats.dh import DHTable
     from pliant.formats.exported import Exported
@@ -27,6 +29,13 @@ class RobotExports:
     def _robot(self) -> "Robot":
         return cast("Robot", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture, and tables."""
+        from pliant.notebook.summaries import robot_html
+
+        return robot_html(self._robot)
+
+    @explained
     def to_dh(self, *, convention: str = "modified", tool: str | None = None, tolerance: float = 1e-13) -> "DHTable":
         """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `pliant.from_dh` reads it.
 
@@ -88,6 +97,7 @@ class RobotExports:
 
         return to_pinocchio(self._robot)
 
+    @explained
     def symbolic(self, *what: str, names: Mapping[str, Any] | None = None) -> "SymbolicRobot":
         """A copy with chosen numbers replaced by symbols that are named after bodies and joints, and their values.
 
@@ -113,6 +123,7 @@ class RobotExports:
 
         return symbolic_robot(self._robot, *what, names=names)
 
+    @explained
     def to_image(
         self,
         path: str | os.PathLike[str],
@@ -138,6 +149,7 @@ class RobotExports:
 
         return robot_image(self._robot, path, q, size=size, camera=camera, ground=ground, packages=packages)
 
+    @explained
     def view(
         self,
         q: Any = None,
@@ -176,6 +188,7 @@ class RobotExports:
             detail=detail, packages=packages,
         )  # fmt: skip
 
+    @explained
     def stance(self, state: str | None = None) -> np.ndarray:
         """The configuration in which it stands, within its joint limits and with a free base at the origin.
 
@@ -195,6 +208,7 @@ class RobotExports:
 
         return stance(self._robot, state)
 
+    @explained
     def on_ground(self, q: Any, ground: Any = None, *, height: float = 0.0) -> np.ndarray:
         """Configurations with the free base moved up or down, so that the lowest contact just touches the ground.
 

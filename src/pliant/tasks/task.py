@@ -7,8 +7,10 @@ from typing import Any
 from pliant.checks import check_known
 from pliant.environment import Environment
 from pliant.errors import LearningError
+from pliant.signatures import explained
 
 
+@explained
 @dataclass(frozen=True)
 class Task:
     """A task by name.
@@ -35,6 +37,7 @@ class Task:
 _TASKS: dict[str, Task] = {}
 
 
+@explained
 def register(task: Task) -> Task:
     """Add a task, or replace the one of that name."""
     _TASKS[task.name] = task
@@ -46,12 +49,14 @@ def tasks() -> dict[str, Task]:
     return dict(_TASKS)
 
 
+@explained
 def task(name: str) -> Task:
     """A task by name."""
     check_known("task", name, _TASKS, "pliant.tasks", error=LearningError)
     return _TASKS[name]
 
 
+@explained
 def make(name: str, *, batch: int | None = None, seed: int = 0, threads: int = 1, **options: Any) -> Environment:
     """The environment of a task.
 
