@@ -15,13 +15,13 @@ import numpy as np
 
 import pliant
 from bench.fuzz_workers import Target, WrongError
-from bench.mutations import mutated_bytes, mutated_lines, mutated_xml
+from bench.mutations import mutated_archive, mutated_bytes, mutated_lines, mutated_xml
 from bench.nonsense_calls import NonsenseCalls
 
 __all__ = ["TARGETS"]
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_LINKS = 60
+MOST_BODIES = 60
 """A robot that loads is computed up to this size: what takes long by its size alone is not a hang."""
 
 
@@ -67,7 +67,7 @@ def use_robot(robot: pliant.Robot) -> None:
     if not math.isfinite(float(robot.mass)):
         raise WrongError(f"a mass of {robot.mass}")
     str(robot.report)
-    if len(robot.links) <= MOST_LINKS and robot.nv:
+    if len(robot.bodies) <= MOST_BODIES and robot.nv:
         M = np.asarray(pliant.mass_matrix(robot, robot.neutral()), float)
         if not np.isfinite(M).all():
             raise WrongError("a mass matrix that is not finite")
@@ -133,6 +133,8 @@ def _dh_samples() -> list[tuple[str, bytes]]:
 
 def _log(path: Path) -> None:
     log = pliant.load_log(path)
+    if "q" not in log.channels:  # lost, with a warning
+        return
     if log.q.shape[:-1] != log.t.shape and log.q.shape[-2] != len(log.t):
         raise WrongError(f"q has shape {log.q.shape} at {len(log.t)} times")
     if log.q.dtype.kind != "f":
@@ -160,18 +162,28 @@ def _settings(path: Path) -> None:
 
 
 _SETTINGS = b"""robot = "quadruped"
-duration = 2.0
+time = 2.0
 dt = 0.002
 ground = "flat"
 base = "free"
 seed = 3
 batch = 4
+friction = 0.6
+every = 0.01
+push = ["trunk=0,60,0@1:1.2"]
+log = "run.h5"
+
+[q]
+lf_knee = -1.5
+
+[flexible]
+lf_knee = [1000, 5]
 """
 
 
 def _terrain(path: Path) -> None:
     terrain = pliant.terrain.load_terrain(path)
-    if not math.isfinite(float(np.asarray(terrain.heights).max())):
+    if not np.isfinite(terrain.field.heights).all():
         raise WrongError("a height that is not finite")
 
 
@@ -189,12 +201,14 @@ def _policy_samples() -> list[tuple[str, bytes]]:
 
 TARGETS: dict[str, Callable[[], Target]] = {
     "urdf": lambda: Files(lambda: _texts("src/pliant/catalogue/urdf/*.urdf"), mutated_xml, _load),
-    "side": lambda: Files(lambda: _texts("src/pliant/catalogue/sensors/*.toml"), mutated_lines, _load_with_side),
+    "side": lambda: Files(
+        lambda: _texts("src/pliant/catalogue/sensors/quadruped.toml"), mutated_lines, _load_with_side
+    ),
     "mesh": lambda: Files(_mesh_samples, mutated_bytes, _mesh),
     "dh": lambda: Files(_dh_samples, mutated_lines, _dh),
     "log": lambda: Files(_log_samples, mutated_bytes, _log),
     "settings": lambda: Files(lambda: [("run.toml", _SETTINGS)], mutated_lines, _settings),
     "terrain": lambda: Files(lambda: _texts("examples/terrain.toml"), mutated_lines, _terrain),
-    "policy": lambda: Files(_policy_samples, mutated_bytes, _policy),
+    "policy": lambda: Files(_policy_samples, mutated_archive, _policy),
     "api": NonsenseCalls,
 }

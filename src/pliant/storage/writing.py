@@ -101,14 +101,27 @@ class LogWriter:
             cure = f"a part with {list(part.channels)} of {part.batch or 1} cannot follow"
             raise PliantError(problem, subject="log", field="channels", cure=cure)
         with self._reporting():
+            self._append_what_fits(part)
+
+    def _append_what_fits(self, part: Log) -> None:
+        """Append a part; if the disk has no room for it, as many of its entries as it has room for, and raise."""
+        try:
             # room on the disk for it, before HDF5 gets it
             missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
             if missing > 0:
                 reserve(self.path, missing, _RESERVE)
-            _append(self._file, part, self._modes)
-            self._file.flush()
-            _put_state(self._file, is_complete=False)
-            self._file["state"].flush()
+        except OSError:
+            # events and steps belong to entries on both sides of them
+            if len(part.t) < 2 or part.is_event_driven:
+                raise
+            half = len(part.t) // 2
+            self._append_what_fits(part[:half])
+            self._append_what_fits(part[half:])
+            return
+        _append(self._file, part, self._modes)
+        self._file.flush()
+        _put_state(self._file, is_complete=False)
+        self._file["state"].flush()
         self._count(part)
 
     def _count(self, part: Log) -> None:
