@@ -61,6 +61,16 @@ def _texts(*patterns: str) -> list[tuple[str, bytes]]:
 
 # ---- robots
 
+LARGEST = 1e100
+"""Lengths beyond this have squares that are not finite; with those, no number is wrong."""
+
+
+def _extent(robot: pliant.Robot) -> float:
+    """The largest coordinate of a placement [m]."""
+    places = [joint.placement.p for joint in robot.joints.values()]
+    places += [body.inertia.h for body in robot.bodies.values()]
+    return max((abs(float(x)) for p in places for x in (p.x, p.y, p.z)), default=0.0)
+
 
 def use_robot(robot: pliant.Robot) -> None:
     """Compute what a user would; raises `WrongError` for numbers that cannot be."""
@@ -69,7 +79,7 @@ def use_robot(robot: pliant.Robot) -> None:
     str(robot.report)
     if len(robot.bodies) <= MOST_BODIES and robot.nv:
         M = np.asarray(pliant.mass_matrix(robot, robot.neutral()), float)
-        if not np.isfinite(M).all():
+        if not np.isfinite(M).all() and _extent(robot) < LARGEST:
             raise WrongError("a mass matrix that is not finite")
 
 
@@ -79,6 +89,10 @@ def _load(path: Path) -> None:
 
 def _load_with_side(path: Path) -> None:
     use_robot(pliant.load(ROOT / "src/pliant/catalogue/urdf/quadruped.urdf", side=path))
+
+
+def _side_samples() -> list[tuple[str, bytes]]:
+    return _texts("src/pliant/catalogue/sensors/quadruped.toml")
 
 
 # ---- the others
@@ -142,17 +156,7 @@ def _log(path: Path) -> None:
 
 
 def _log_samples() -> list[tuple[str, bytes]]:
-    simulation = pliant.Simulation(pliant.load("pendulum"), dt=0.01)
-    return [("run.h5", _saved(simulation.run(0.2).save, "run.h5"))]
-
-
-def _saved(save: Callable[[Path], Any], name: str) -> bytes:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        save(path)
-        return path.read_bytes()
+    return _texts("tests/compatibility/samples/*/*.h5")
 
 
 def _settings(path: Path) -> None:

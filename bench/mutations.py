@@ -97,7 +97,7 @@ def mutated_xml(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def mutated_archive(rng: np.random.Generator, data: bytes) -> bytes:
-    """A zip archive of arrays and JSON whose members are changed, lost, doubled or renamed; checksums are right again."""
+    """A zip archive of arrays and JSON with members changed, lost, doubled or renamed; checksums are right again."""
     if rng.random() < 0.3:
         return mutated_bytes(rng, data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -128,7 +128,10 @@ def mutated_archive(rng: np.random.Generator, data: bytes) -> bytes:
 
 def _other_array(rng: np.random.Generator, content: bytes) -> bytes:
     """An array of other numbers, type or shape."""
-    array = np.lib.format.read_array(io.BytesIO(content))
+    try:
+        array = np.lib.format.read_array(io.BytesIO(content))
+    except ValueError:  # damaged by a mutation before
+        return mutated_bytes(rng, content)
     kinds: tuple[Callable[[], Any], ...] = (
         lambda: array.astype(("i1", "c16", "U3", "?", "f2", "M8[s]")[rng.integers(6)]),
         lambda: array.reshape(-1),
