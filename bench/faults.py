@@ -31,14 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGGING = """
 import warnings, pliant
 from pliant.simulation import running
-running.BLOCK = 0.002
+running.BLOCK = {block}
 warnings.simplefilter("ignore")
 sim = pliant.Simulation(pliant.load("pendulum"), dt=1e-3)
 sim.reset(q=[1.0])
 sim.step()
 sim.reset(q=[1.0])
 print("ready", flush=True)
-sim.run({duration}, save={path!r}, every={every}{more})
+sim.run({duration}, save={path!r}, every={every})
 print("done", flush=True)
 """
 
@@ -104,7 +104,7 @@ def killed_logs(times: int, rng: np.random.Generator, folder: Path) -> list[str]
     path = folder / "run.h5"
     for k in range(times):
         path.unlink(missing_ok=True)
-        script = LOGGING.format(duration=1e6, path=str(path), every=0.01, more="")
+        script = LOGGING.format(duration=1e6, path=str(path), every=0.01, block=0.002)
         process = _started(script)
         _until_ready(process)
         _killed(process, float(rng.uniform(0.0, 0.6)))
@@ -162,7 +162,7 @@ def full_disks(times: int, rng: np.random.Generator, folder: Path) -> list[str]:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         path.unlink(missing_ok=True)
-        script = LOGGING.format(duration=1e6, path=str(path), every=0.001, more="")
+        script = LOGGING.format(duration=1e6, path=str(path), every=0.001, block=0.05)
         process = _started(script, preexec_fn=limit)
         said = process.communicate()[1].decode(errors="replace")
         with warnings.catch_warnings():

@@ -131,7 +131,7 @@ from simulated_robots import leg_started
 from pliant.storage import writing
 from pliant.errors import PliantError, SimulationWarning
 from pliant.simulation import running
-running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
+running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 5_000
 warnings.simplefilter("ignore", pliant.SimulationWarning)  # the leg falls over
 sim = leg_started()
 log = sim.run(2.0)
@@ -175,7 +175,7 @@ def test_a_full_disk_keeps_what_it_has_room_for(tmp_path: Path, monkeypatch: pyt
     room = 300
     wanted, given = [0], []
 
-    def needed_bytes(part) -> float:
+    def needed_bytes(part, rows) -> float:
         wanted.append(len(part.t))
         return 1e12
 
