@@ -40,7 +40,7 @@ class Files:
     def made(self, seed: int, number: int) -> tuple[str, bytes]:
         """A sample, changed."""
         rng = np.random.default_rng([seed, number])
-        name, data = self._samples[rng.integers(len(self._samples))]
+        name, data = self._samples[int(rng.integers(len(self._samples)))]
         return name, self.mutated(rng, data)
 
     def run(self, given: tuple[str, bytes], folder: Path) -> None:

@@ -16,7 +16,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,7 +125,7 @@ def attempt(target: Target, seed: int, number: int) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="pliant-fuzz-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = outcome_of(target, target.made(seed, number), Path(folder), number)
-    return Outcome(**asdict(found) | {"seconds": time.perf_counter() - begin})
+    return replace(found, seconds=time.perf_counter() - begin)
 
 
 def outcome_of(target: Target, given: Any, folder: Path, number: int = 0) -> Outcome:

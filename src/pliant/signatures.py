@@ -229,8 +229,9 @@ def _is_thinkable(value: Any) -> bool:
         return _is_even(value) and all(_is_thinkable(entry) for entry in value)
     if isinstance(value, Complex) and not isinstance(value, Real):
         return False
+    array: Any = value
     if type(value).__name__ == "ndarray":
-        return value.dtype.kind in "fiubO"
+        return array.dtype.kind in "fiubO"
     is_named = isinstance(value, type | types.ModuleType | types.GeneratorType | bytes | Set)
     return not is_named and type(value) is not object
 
