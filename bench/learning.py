@@ -20,7 +20,6 @@ from bench.tables import Row
 from pliant import learn, tasks
 
 TASKS = ("quadruped", "hopper", "go2", "biped")
-_EVERY = 2.5
 _OTHERS = 7_000_000
 
 
@@ -31,6 +30,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=3.0, help="of one training at most")
+    parser.add_argument("--every", type=float, default=2.5, help="time from one judgement to the next [s]")
     parser.add_argument("--settings", nargs="*", default=[], metavar="NAME=NUMBER", help="of the learner")
     options = parser.parse_args()
     if options.short:
@@ -54,7 +54,7 @@ def rows(name: str, seed: int, options: Any) -> Iterator[Row]:
         key: float(value) if "." in value else int(value) for key, value in (s.split("=") for s in options.settings)
     }
     training = learn.ppo(
-        env, minutes=options.minutes, seed=seed, threads=options.threads, judge=judge, judge_every=_EVERY,
+        env, minutes=options.minutes, seed=seed, threads=options.threads, judge=judge, judge_every=options.every,
         clock="processor", show=False, **{**task.settings, **settings},
     )  # fmt: skip
     judged = [row for row in training.history if "judge/success" in row]

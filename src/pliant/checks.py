@@ -7,13 +7,16 @@ kind that the layer raises. Scalars without a number yet (traced, symbols) pass.
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value, unknown_name
+from pliant.errors import (
+    ContactError, Fault, PliantError, RobotError, SimulationError, TraceError, bad_value, own_place, unknown_name,
+)  # fmt: skip
 from pliant.scalar import Expr, Scalar, is_constant
 
 Kind = type[PliantError]
@@ -163,6 +166,37 @@ def check_callable(name: str, function: Any, *arguments: str, error: Kind = Simu
     except ValueError:  # some functions of C do not tell their arguments
         pass
     return own
+
+
+@contextmanager
+def users_function(subject: str, field: str, cure: str, *, error: Kind = SimulationError) -> Iterator[None]:
+    """Around a call of a user's function with traced scalars: errors name it, with the user's own line.
+
+    Args:
+        subject: the function, such as "law of motor 'knee'".
+        field: as for an error.
+        cure: of what cannot be traced.
+        error: what is raised for other errors.
+    """
+    try:
+        yield
+    except TraceError as found:
+        fault = Fault(f"{subject}: {found.fault}", subject, field, cure)
+        raise TraceError(fault, place=found.place or own_place(found)) from found
+    except PliantError as found:
+        # of our own functions that were called with something wrong
+        place = own_place(found)
+        raise found if place is None else found.at(*place) from found
+    except (TypeError, AttributeError) as found:
+        more = "use the operators of scalars and functions of pliant.math, such as pliant.math.sin, in place of those "
+        more += "of math or numpy"
+        problem = f"{subject} cannot be traced: {type(found).__name__}: {found}"
+        raise TraceError(problem, subject=subject, field=field, cure=more, place=own_place(found)) from found
+    except Exception as found:
+        problem = f"{subject} raised {type(found).__name__}: {found}"
+        raise error(
+            problem, subject=subject, field=field, cure="see the error above", place=own_place(found)
+        ) from found
 
 
 # ---- several values

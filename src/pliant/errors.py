@@ -149,6 +149,21 @@ class SimulationWarning(UserWarning):
     """A robot of a simulation has diverged and does not move any more, or a result needs a second look."""
 
 
+def own_place(error: BaseException) -> Place | None:
+    """Where a function of the user raised an error: the innermost line that is not of Pliant or NumPy.
+
+    Args:
+        error: caught by Pliant, which had called the function.
+    """
+    found, frames = None, error.__traceback__
+    while frames is not None:
+        package = frames.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("pliant", "numpy"):
+            found = Place(frames.tb_frame.f_code.co_filename, frames.tb_lineno)
+        frames = frames.tb_next
+    return found
+
+
 # ---- sentences
 
 # characters of a value in a message

@@ -66,6 +66,15 @@ class Bode:
         check_known("output", output, self.response, "the response")
         return self.response[output]
 
+    def __repr__(self) -> str:
+        w, outputs = self.frequencies, ", ".join(self.response)
+        span = f"{w.min():g} to {w.max():g} rad/s" if len(w) else "none"
+        return f"Bode: {outputs} over {self.input}, {len(w)} frequencies ({span}), by {self.method}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """What a notebook shows: its plot."""
+        return self.plot()._repr_mimebundle_(include, exclude)
+
     def plot(
         self,
         *others: "Bode",

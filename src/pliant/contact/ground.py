@@ -34,7 +34,7 @@ _ITERATIONS = 3
 _NARROW = 0.1
 
 # operations after which a height may have edges
-_EDGED = CONDITIONS | {"floor", "select", "min", "max", "abs", "lookup"}
+_EDGED = CONDITIONS | {"floor", "round", "mod", "select", "min", "max", "abs", "lookup"}
 
 
 class _Traced(NamedTuple):

@@ -20,6 +20,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
+from pliant.events.exports import EventExports
 from pliant.events.holding import CROWDED, Holding
 from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
@@ -52,7 +53,7 @@ When = Callable[[str, float, np.ndarray, np.ndarray], bool]
 
 
 @explained
-class EventSimulation:
+class EventSimulation(EventExports):
     """A robot on rigid ground, moved from event to event.
 
         sim = pliant.EventSimulation(robot, ground=pliant.flat(), friction=0.8)

@@ -181,6 +181,12 @@ class Policy:
     def __reduce__(self) -> Any:
         return Policy.from_plain, self.as_plain()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the network, its observations and its actions."""
+        from pliant.notebook.summaries import policy_html
+
+        return policy_html(self)
+
     def __repr__(self) -> str:
         sizes = "-".join(map(str, Network(self.layers).sizes))
         return f"Policy({sizes} {self.activation}, trained on {self.digest[:12] or 'nothing'})"

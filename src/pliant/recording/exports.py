@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pliant.signatures import explained
 
 if TYPE_CHECKING:
+    from pliant.notebook.replay import Replay
     from pliant.recording.log import Log
     from pliant.render.camera import Camera
     from pliant.viewer.server import Viewer
@@ -323,6 +324,51 @@ class LogExports:
             deflection=deflection, play=play, speed=speed, port=port, host=host, block=block, browser=browser,
             detail=detail, packages=packages,
         )  # fmt: skip
+
+    def replay(
+        self,
+        *,
+        robots: Robots = None,
+        fps: float = 30,
+        speed: float = 1.0,
+        play: bool = True,
+        forces: bool = True,
+        follow: bool | None = None,
+        height: int = 400,
+        detail: int = 20_000,
+        packages: Folders = (),
+    ) -> "Replay":
+        """The replay as a part of a page: the last line of a cell of a notebook, ``log.replay()``, plays it there.
+
+        Nothing is loaded from elsewhere and no server is needed. Drag to turn the picture; shift and drag to move it;
+        the wheel zooms after a click.
+
+        Args:
+            robots: the robots of a batch to show, as in `view`.
+            fps: frames per second of the log's time; at most 1500 in all, between which the player interpolates.
+            speed: relative to real time, at first.
+            play: whether to play at once.
+            forces: whether to draw contact forces as arrows.
+            follow: whether the camera follows the robots; None: if they go farther than they are large.
+            height: of the picture [pixels].
+            detail: the most triangles of a robot.
+            packages: as for `to_video`.
+
+        Returns:
+            The replay; its ``html`` goes into any page.
+        """
+        from pliant.notebook.replay import Replay
+
+        return Replay(
+            self._log, robots=robots, fps=fps, speed=speed, play=play, forces=forces, follow=follow, height=height,
+            detail=detail, packages=packages,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the replay, and a table of the channels."""
+        from pliant.notebook.summaries import log_html
+
+        return log_html(self._log)
 
     @explained
     def to_html(

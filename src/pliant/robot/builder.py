@@ -9,6 +9,7 @@ from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
 from pliant.robot.model import (
     WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Outcome, Report, depth_first,
+    parents_first,
 )  # fmt: skip
 from pliant.robot.part_checks import (
     check_motor, crossed_limits, impossible_inertia, motor_values, normalised_axis, placement, repaired_inertia, vector,
@@ -186,7 +187,14 @@ class RobotBuilder:
     # ---- the robot
 
     @explained
-    def build(self, *, base: Literal["fixed", "free"] = "fixed", strict: bool = True, repair: bool = False) -> Robot:
+    def build(
+        self,
+        *,
+        base: Literal["fixed", "free"] = "fixed",
+        strict: bool = True,
+        repair: bool = False,
+        order: Literal["depth-first", "given"] = "depth-first",
+    ) -> Robot:
         """The robot.
 
         Args:
@@ -195,10 +203,16 @@ class RobotBuilder:
             strict: whether impossible values (an impossible inertia, limits the wrong way round) raise an error;
                 otherwise they are a finding of the report.
             repair: correct impossible values, and report how.
+            order: of the joints, and so of the entries of q and v: each subtree before the next sibling, or as they
+                were added, each after its parent.
         """
         owner = f"robot {self.name!r}"
+        check_one_of("order", order, ("depth-first", "given"), error=RobotError)
         self._check_references()
         ordered = depth_first([*self._root_joint(base), *self._joints.values()], list(self._bodies))
+        if order == "given":
+            place = {name: k for k, name in enumerate(self._joints)}
+            ordered = parents_first(sorted(ordered, key=lambda joint: place.get(joint.name, -1)))
 
         findings = list(self._findings)
 

@@ -15,8 +15,8 @@ class KinematicTree:
     """The part of a `Robot` that its kinematics needs; made as a part of one.
 
     Attributes:
-        bodies: in depth-first order, without the world.
-        joints: each before those of its child; ``joints[i]`` carries ``bodies[i]``.
+        bodies: in the order of their joints, without the world.
+        joints: each before those of its child, as a rule depth first; ``joints[i]`` carries ``bodies[i]``.
         frames: one for each body, of its name, then the others.
     """
 

@@ -1,6 +1,6 @@
 """The robot: frozen, named, and edited by making copies."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
 from pathlib import Path
@@ -38,8 +38,8 @@ class Robot(KinematicTree, RobotExports):
     compares content.
 
     Attributes:
-        bodies: in depth-first order, without the world.
-        joints: each before those of its child; ``joints[i]`` carries ``bodies[i]``.
+        bodies: in the order of their joints, without the world.
+        joints: each before those of its child, as a rule depth first; ``joints[i]`` carries ``bodies[i]``.
         frames: one for each body, of its name, then the others.
         motors: in the order of the controls u.
         gravity: its acceleration in the world frame [m/s^2].
@@ -51,6 +51,7 @@ class Robot(KinematicTree, RobotExports):
         sensors: in the order of their readings.
         report: findings on the way here: odd, dropped, guessed or repaired.
         file: that it was read from, if any; not part of `digest`.
+        stances: poses that its file names, each by the coordinates that it sets; see `stance`. Not part of `digest`.
     """
 
     motors: Named[Motor]
@@ -63,6 +64,7 @@ class Robot(KinematicTree, RobotExports):
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
     sensors: Named[Sensor] = field(default_factory=lambda: Named("sensor", ()))
     file: Path | None = None
+    stances: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
 
     # ---- sizes and parts
 

@@ -92,6 +92,26 @@ class Expr:
     def __rpow__(self, base):
         return self.graph.power(base, self)
 
+    def __mod__(self, other):
+        return self.graph.apply("mod", self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rmod__(self, other):
+        return self.graph.apply("mod", other, self)
+
+    def __floordiv__(self, other):
+        return self.graph.floor_quotient(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rfloordiv__(self, other):
+        return self.graph.floor_quotient(other, self)
+
+    def __round__(self, digits: int | None = None):
+        if not digits:
+            return self.graph.apply("round", self)
+        # a power of ten below one is not exact, so it divides
+        power = 10.0 ** abs(digits)
+        scaled = self * power if digits > 0 else self / power
+        return round(scaled) / power if digits > 0 else round(scaled) * power
+
     __lt__ = _condition("less")
     __le__ = _condition("less_equal")
     __gt__ = _condition("less", is_swapped=True)
@@ -166,10 +186,15 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
 _UFUNCS |= {"equal": operator.eq, "less": operator.lt, "less_equal": operator.le}
 _UFUNCS |= {"greater": operator.gt, "greater_equal": operator.ge, "not_equal": operator.ne, "power": operator.pow}
 _UFUNCS |= {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "invert": operator.invert}
-_UFUNCS |= {"positive": operator.pos, "absolute": operator.abs}
+_UFUNCS |= {
+    "remainder": operator.mod,
+    "floor_divide": operator.floordiv,
+    "positive": operator.pos,
+    "absolute": operator.abs,
+}
 
 # what they ask of the elements of an array of objects
-for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp", "log", "floor"):
+for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp", "log", "floor", "rint"):
     setattr(Expr, _name, _UFUNCS[_name])
 
 
@@ -396,6 +421,10 @@ class Graph:
             return self.constant(table.at(index.value, *window))
         nodes = (index, *beside)
         return self._intern(("lookup", table.digest, *[n.index for n in nodes]), "lookup", nodes, table)
+
+    def floor_quotient(self, a, b) -> Expr:
+        """The largest integer not above a / b; the remainder decides where the quotient rounds to the next one."""
+        return self.apply("round", (self.lift(a) - self.apply("mod", a, b)) / self.lift(b))
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""

@@ -28,7 +28,7 @@ from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
 from pliant.signatures import explained
-from pliant.simulation.controllers import Controller, no_sensors, takes_sensors
+from pliant.simulation.controllers import Controller, given_controls, no_sensors, takes_sensors
 from pliant.simulation.model import StepModel
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
@@ -221,10 +221,10 @@ def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, co
     if controller is not None and takes_sensors(controller):
         if not sim.model.readers:
             raise no_sensors(controller)
-        return lambda t, q, v: controller(t, sim.sensors)
+        return lambda t, q, v: given_controls(controller(t, sim.sensors), controller, sim.plan.inputs)
     if controller is not None:
         check_callable("controller", controller, "t", "q", "v")
-        return controller
+        return lambda t, q, v: given_controls(controller(t, q, v), controller, sim.plan.inputs)
     if u is not None and own is not None:
         cure = "give commands=" if own.commands else "leave it out"
         problem = "u: this simulation has a compiled controller, which gives the controls"

@@ -32,7 +32,7 @@ from pliant.simulation.noticing import Places, look, new_divergences, periods_ap
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
-from pliant.simulation.running import blocks_of, record
+from pliant.simulation.running import blocks_of, record, source_of
 from pliant.simulation.sensing import Readings, begun, keys_after, tell_rounding
 from pliant.simulation.state import Divergence, State, level_of_caller
 from pliant.simulation.watch import Watch
@@ -510,6 +510,12 @@ class Simulation:
         """Motor side, link side, deflections and spring forces of the flexible joints now."""
         check_flexible(self.robot)
         return self.kernels.flexibility(self.data.astype(float), self.parameters.data)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the robots as they are now, and the settings."""
+        from pliant.notebook.summaries import simulation_html
+
+        return simulation_html(self, source_of(self))
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
