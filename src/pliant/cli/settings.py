@@ -370,7 +370,11 @@ def _beside(path: Path, name: str, value: str) -> str:
     """A robot or controller that a settings file names, as the file beside it if there is one."""
     file, colon, function = value.rpartition(":") if name == "controller" else (value, "", "")
     there = path.parent / file
-    return f"{there}{colon}{function}" if file and there.is_file() else value
+    try:
+        is_there = bool(file) and there.is_file()
+    except (OSError, ValueError):  # no path that a file can have
+        return value
+    return f"{there}{colon}{function}" if is_there else value
 
 
 def _option(name: str) -> str:
