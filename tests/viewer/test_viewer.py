@@ -55,6 +55,14 @@ def test_bad_calls_are_refused(batch: pliant.Log, monkeypatch: pytest.MonkeyPatc
         robot.view(block=False)
 
 
+def test_no_marks_are_none_and_a_wrong_one_lists_all(batch: pliant.Log) -> None:
+    with batch.view(port=0, block=False, play=False, show=None) as viewer:
+        assert viewer.is_open
+    with pytest.raises(pliant.PliantError) as caught:
+        batch.view(port=0, block=False, show="everything")
+    assert caught.value.cure.endswith("show= takes frames, inertias, mass, contacts, names, forces, cones")
+
+
 def test_scene_holds_the_robots_where_they_are(batch: pliant.Log) -> None:
     with batch.view(port=0, block=False, play=False, show=("frames", "inertias", "mass", "names")) as viewer:
         robot = batch.source.robot

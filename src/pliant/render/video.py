@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, is_whole
+from pliant.checks import check, check_at_least, check_known, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, needs
 from pliant.files.writing import whole_file
@@ -31,10 +31,13 @@ from pliant.robot import Robot
 
 Size = tuple[int, int]
 
+SIZES: dict[str, Size] = {"preview": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
+"""Sizes by name: width and height [pixels]."""
+
 _STILLS = (".png", ".jpg", ".jpeg", ".webp")
 _VIDEOS = (".mp4", ".gif")
 # most triangles of a robot, in a still and in each frame of a video
-_DETAIL, _VIDEO_DETAIL = 250_000, 100_000
+_DETAIL, _VIDEO_DETAIL = 250_000, 30_000
 # robots of a batch that are shown by default
 _MOST = 16
 # an hour at 30 a second, which takes hours to draw
@@ -138,7 +141,7 @@ def _with_text(pixels: np.ndarray, text: str) -> np.ndarray:
 
 def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progress) -> Iterator[np.ndarray]:
     """Frames in order, while threads draw the next ones."""
-    workers = min(4, os.cpu_count() or 1)
+    workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[np.ndarray]] = deque()
         for k in range(len(times) + 2 * workers):
@@ -150,9 +153,12 @@ def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progre
 
 
 def _checked_size(size: Any) -> Size:
+    if isinstance(size, str):
+        check_known("size", size, SIZES, error=PliantError)
+        return SIZES[size]
     numbers = list(size) if isinstance(size, Sequence | np.ndarray) and not isinstance(size, str) else []
     is_right = len(numbers) == 2 and all(is_whole(n) and 16 <= n <= 8192 for n in numbers)
-    takes = "width and height in pixels, 16 to 8192"
+    takes = f"width and height in pixels, 16 to 8192, or one of {', '.join(SIZES)}"
     check("size", size, takes, is_right, subject="the picture", error=PliantError)
     return int(numbers[0]), int(numbers[1])
 
@@ -171,7 +177,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size)
     command = [
         ffmpeg.get_ffmpeg_exe(), "-y", "-v", "error",
         "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.9g}", "-i", "-",
-        "-an", "-c:v", "libx264", "-crf", "10", "-pix_fmt", "yuv420p", str(path),
+        "-an", "-c:v", "libx264", "-preset", "veryfast", "-crf", "12", "-pix_fmt", "yuv420p", str(path),
     ]  # fmt: skip
     # messages of ffmpeg go to a file, since a full pipe would stop it
     with tempfile.TemporaryFile() as said:

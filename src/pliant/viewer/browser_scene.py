@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, check_known, is_real
-from pliant.errors import PliantError
+from pliant.errors import PliantError, unknown_name
 from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
@@ -61,14 +61,16 @@ class BrowserScene:
     """
 
     def __init__(
-        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid", show: str | Iterable[str] = (),
-        follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
+        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid",
+        show: str | Iterable[str] | None = (), follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
     ):  # fmt: skip
         check_known("layout", layout, LAYOUTS)
         self.server, self.source, self.robot = server, source, source.robot
-        marks, count = [show] if isinstance(show, str) else list(show), len(q)
+        marks, count = [show] if isinstance(show, str) else list(show or ()), len(q)
         for mark in marks:
-            check_known("mark", mark, SHOWN, "the viewer")
+            if mark not in SHOWN:
+                error = PliantError(unknown_name("mark", mark, SHOWN, "the viewer"))
+                raise error.with_cure(f"{error.cure.partition(';')[0]} show= takes {', '.join(SHOWN)}")
         self.drawing = drawing(self.robot, detail=max(2000, detail // count), packages=packages)
         self.size, self.factor = self.drawing.size, 1.0
         self.world = server.scene.add_frame("/world", show_axes=False)
