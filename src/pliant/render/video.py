@@ -69,7 +69,7 @@ def to_video(log: Log, path, *, fps, speed, size, camera, robots, forces, clock,
         return _with_text(frames.picture(k, width, height), f"{times[k]:.2f} s" if clock else "")
 
     with whole_file(target) as beside, Progress(float(times[0]), float(times[-1]), progress, what=target.name) as bar:
-        write = _write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
+        write = write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
         write(beside, _in_order(frame, times, bar), fps, (width, height))
     return target
 
@@ -166,7 +166,7 @@ def _checked_size(size: Any) -> Size:
 # ---- encoders
 
 
-def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
+def write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
     """Write frames (height, width, 3), bytes, as H.264; width and height are even.
 
     Raises:
@@ -214,7 +214,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size)
 
 
 def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
-    """Write frames (height, width, 3), bytes, with 128 colors each; arguments as for `_write_mp4`."""
+    """Write frames (height, width, 3), bytes, with 128 colors each; arguments as for `write_mp4`."""
     image = needs("PIL.Image", "video", "a video as GIF")
     pictures = [image.fromarray(frame).quantize(128, dither=image.Dither.NONE) for frame in frames]
     # GIF counts in hundredths of a second
