@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 PULL_COLOR = (40, 110, 210)
 STRENGTH = 2.0
 """Force of a pull over one size of the robot, in its weights."""
+NEARER = 0.3
+"""Distance of the arrow to the camera, relative to that of where the force acts."""
 DAMPING = 0.5
 """Of the robot as a whole at the end of a pull, relative to the critical one."""
 
@@ -36,6 +38,7 @@ class Dragging:
         self.stiffness = STRENGTH * weight / scene.size
         self.damping = 2 * DAMPING * math.sqrt(self.stiffness * mass)
         self.pull: Pull | None = None
+        self._camera = np.zeros(3)
         one = {"batched_wxyzs": np.array([[1.0, 0, 0, 0]]), "batched_positions": np.zeros((1, 3))}
         one |= {"batched_scales": np.full((1, 3), 1e-6), "batched_colors": PULL_COLOR}
         path = f"/world/{self.node.name}/pull"
@@ -47,15 +50,16 @@ class Dragging:
         @handle.on_drag("left")
         async def _(event: Any) -> None:
             # one after the other, on the loop of the server
-            self.drag(event.phase, body, event.start_position, event.end_position)
+            self.drag(event.phase, body, event.start_position, event.end_position, event.client.camera.position)
 
-    def drag(self, phase: str, body: str, start: Any, end: Any) -> None:
+    def drag(self, phase: str, body: str, start: Any, end: Any, camera: Any) -> None:
         """Begin, go on or end to drag a body.
 
         Args:
             phase: "start", "update" or "end".
             start: where the mouse took hold of the body, as it is now, in the scene [m].
             end: where the mouse is [m].
+            camera: where the picture is taken from [m].
         """
         runner = self.runner
         if phase == "end":
@@ -68,7 +72,7 @@ class Dragging:
             point = X[:3, :3].T @ (np.asarray(start) - origin - X[:3, 3])
             self.pull = Pull(body, point, np.asarray(end) - origin, self.stiffness, self.damping, self.number)
             runner.pulls[self] = self.pull
-        self.pull.target = np.asarray(end) - origin
+        self.pull.target, self._camera = np.asarray(end) - origin, np.asarray(camera) - origin
 
     def draw(self) -> None:
         """Draw the force."""
@@ -79,5 +83,7 @@ class Dragging:
             return
         X = self.node.pose_of(pull.body)
         at = X[:3, 3] + X[:3, :3] @ pull.point
-        length = float(np.linalg.norm(force)) / self.stiffness
-        place_arrows(self.arrow, at[None], force[None], np.array([min(length, 2 * size)]), size)
+        length = min(float(np.linalg.norm(force)) / self.stiffness, 2 * size)
+        # nearer to the camera and smaller as much, it is at the same place of the picture, and no body hides it
+        at = self._camera + NEARER * (at - self._camera)
+        place_arrows(self.arrow, at[None], force[None], np.array([NEARER * length]), NEARER * size)

@@ -23,7 +23,7 @@ from pliant.viewer.dragging import Dragging
 from pliant.viewer.reading import Reading, read_panel
 from pliant.viewer.recorder import Recorder, record_panel
 from pliant.viewer.server import Clock, Viewer, opened
-from pliant.viewer.stepping import Push, stepping
+from pliant.viewer.stepping import Pull, Push, stepping
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
 MOST = 9  # robots of a batch that are shown by default
@@ -54,14 +54,15 @@ class Runner(Clock):
         draw: Callable[[Any], None],
     ):  # fmt: skip
         super().__init__(self._run)
-        self.sim, self.gains, self.draw = sim, dict(gains), draw
+        self.sim: Any = sim
+        self.gains, self.draw = dict(gains), draw
         self.moved = stepping(sim, controller)
         self.is_playing, self.pace = True, 0.0
         self.error: BaseException | None = None
         self.text = ""
         self.pushes: list[Push] = []
-        self.pulls: dict[Any, Push | None] = {}
-        self._start = sim.state
+        self.pulls: dict[Any, Pull] = {}
+        self._start: Any = sim.state
 
     def push(
         self, body: str, force: Any, duration: float = 0.1, *, robot: int | None = None, point: Any = (0.0, 0.0, 0.0)
@@ -105,8 +106,7 @@ class Runner(Clock):
     def _period(self) -> None:
         t = self.sim.t
         self.pushes = [push for push in self.pushes if push.until > t + self.moved.period / 2]
-        pulls = [pull for pull in self.pulls.values() if pull is not None]
-        self.moved.advance([*self.pushes, *pulls], self.gains)
+        self.moved.advance([*self.pushes, *self.pulls.copy().values()], self.gains)
 
     def _run(self) -> None:
         """Until the end: a part of a second of motion, the wait for real time, and a picture."""
