@@ -33,7 +33,7 @@ def points(op: str) -> list[tuple[float, ...]]:
     """All combinations of edge values; conditions are true or false."""
     columns = [[0.0, 1.0] if op in LOGICAL or (op == "select" and k == 0) else EDGES for k in range(TABLE[op].arity)]
     found = list(itertools.product(*columns))
-    # NumPy takes a number for its own remainder by infinity; kernels lose the remainder of quotients with too many digits
+    # NumPy takes a number for its own remainder by infinity; kernels lose that of quotients with too many digits
     return [p for p in found if 0 < abs(p[1]) < math.inf and abs(p[0]) < 2**52 * abs(p[1])] if op == "mod" else found
 
 
