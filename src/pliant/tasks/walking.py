@@ -116,8 +116,8 @@ def environment(
         timeout: length of episodes [s]; by default the walker's.
         dt: length of a step [s]; by default the walker's. A control period stays as long.
         coriolis: as in `Simulation`.
-        sensors: whether the policy sees what sensors read, and the velocity of the base as legs tell it; the critic sees
-            the state.
+        sensors: whether the policy sees what sensors read, and the velocity of the base as legs tell it; the critic
+            sees the state.
         noise: whether what it sees has errors and comes late.
         randomised: whether masses, centres of mass, gains and friction differ from robot to robot, and pushes come.
         history: how many control periods of the sensors are shown.
