@@ -261,7 +261,7 @@ def test_load_with_a_side_file(toml: Write) -> None:
     urdf = SHIPPED / "quadruped.urdf"
     # arguments win over what the file says of robot and base
     assert_same(pliant.load(urdf, side=path), QUADRUPED.with_motors(gear=9))
-    assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf).with_motors(gear=9))
+    assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf, base="fixed").with_motors(gear=9))
     assert_same(pliant.load("quadruped", side=str(path)), QUADRUPED.with_motors(gear=9))
     # and one side file goes on top of another
     more = toml('[motors."*_knee"]\ngear = 5\n', "more.toml")

@@ -26,21 +26,26 @@ _GLANCE = 50
 _CHANNELS = ("q", "v", "tau", "forces", "energy")
 
 
-def run(*, settings: str | None = None, **given: Any) -> None:
+def run(*, settings: str | None = None, trust: bool = False, **given: Any) -> None:
     """Simulate a robot; write log, plot, video, replay, report."""
-    raise typer.Exit(run_robot(given, settings))
+    raise typer.Exit(run_robot(given, settings, trust=trust))
 
 
 _File = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
 ]
+_Trust = Annotated[bool, typer.Option("--trust", help="run code that the settings file names: only if you trust it")]
 run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*options(), inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File)]
+    [
+        *options(),
+        inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File),
+        inspect.Parameter("trust", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Trust),
+    ]
 )
 
 
-def run_robot(given: Mapping[str, Any], file: str | None) -> int:
+def run_robot(given: Mapping[str, Any], file: str | None, *, trust: bool = False) -> int:
     """Run as the options (None for those that were not given) and the settings file ask for.
 
     Returns:
@@ -48,7 +53,7 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
     """
     from pliant.cli.run_setup import run_setup
 
-    settings = gathered(given, file)
+    settings = gathered(given, file, trust=trust)
     check_outputs(settings)
     ready = run_setup(settings)
     streamed = settings.log if is_streamed(settings) else None

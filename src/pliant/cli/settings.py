@@ -51,7 +51,12 @@ def _one_of(*valid: str) -> Reader:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
+    if not isinstance(x, int | float) or isinstance(x, bool):
+        return False
+    try:
+        return math.isfinite(x)
+    except OverflowError:  # whole numbers of TOML may have any number of digits
+        return False
 
 
 _text = _value("text", lambda x: isinstance(x, str) and bool(x.strip()))
@@ -294,15 +299,33 @@ def options() -> list[inspect.Parameter]:
     return found
 
 
-def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
-    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults."""
+def gathered(given: Mapping[str, Any], file: str | None, *, trust: bool = False) -> Settings:
+    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults.
+
+    A file is data: it may name code to run, a controller or xacro, only with ``trust``.
+    """
     found = {} if file is None else _read(Path(file))
     places: dict[tuple[str, ...], Place] = found.pop("places", {})
     for name, value in given.items():
         if value is not None:
             found[name] = _READERS[name](f"--{_option(name)}", value)
             places = {key: place for key, place in places.items() if key[0] != name}
+    if not trust:
+        _check_no_code(found, places)
     return Settings(**found, places=places)
+
+
+def _check_no_code(found: Mapping[str, Any], places: Mapping[tuple[str, ...], Place]) -> None:
+    """Raise if a file names code that would run."""
+    controller = found.get("controller") or ""
+    codes = {"controller": ".py" in controller, "xacro": bool(found.get("xacro"))}
+    for name, is_code in codes.items():
+        if is_code and (name,) in places:
+            what = f"the controller {controller}" if name == "controller" else "xacro, which runs as a program"
+            same = f"--controller {controller}" if name == "controller" else "--xacro"
+            problem = f"these settings run code: {what}"
+            cure = f"if you trust it, add --trust, or {same} to the command line"
+            raise PliantError(problem, subject=what, field=name, cure=cure).at(*places[name,])
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from pliant.contact.memory import Memory, is_pair
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, is_constant
 from pliant.scalar.ops import CONDITIONS
+from pliant.signatures import explained
 
 _ARGUMENTS = "depth, rate, (slip_x, slip_y)"
 
 
+@explained
 def check_law(law: Any) -> Any:
     """The law itself, if it can be traced and returns a normal force, two components of friction, and rates.
 

@@ -12,8 +12,10 @@ from pliant.environment.observations import is_moving, swing
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select
+from pliant.signatures import explained
 
 
+@explained
 class Action:
     """Controls as a function of an action.
 
@@ -63,6 +65,7 @@ class Action:
         return {"function": function_name(self.function), "clip": self.clip}
 
 
+@explained
 class JointTargets(Action):
     """Targets of motors with position control: those of the stance, and a factor times the action.
 
@@ -84,6 +87,8 @@ class JointTargets(Action):
         return {"function": "JointTargets", "scale": list(self.scale), "clip": self.clip}
 
 
+@explained
+@explained
 class StepTargets(JointTargets):
     """Targets of motors with position control around a stance that steps: a clock lifts one foot after the other.
 
@@ -134,6 +139,7 @@ class StepTargets(JointTargets):
         return super().describe() | own | {"down": self.down, "clock": self.clock, "stops with": self.stops_with}
 
 
+@explained
 class Controls(Action):
     """The controls themselves, torques or whatever the motors take: a factor times the action."""
 

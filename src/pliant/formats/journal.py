@@ -96,7 +96,7 @@ def numbers(
         return default
     text = required(element, name, journal)
     parts = text.split()
-    values = [_parsed(part) for part in parts]
+    values = [parsed(part) for part in parts]
     if len(parts) != count or not all(math.isfinite(v) for v in values):
         wanted = "a finite number" if count == 1 else f"{count} finite numbers, spaces between"
         problem = f"{name}={text!r} in <{element.tag}> is not {wanted}"
@@ -109,7 +109,7 @@ def number(
     element: Element | None, name: str, journal: Journal, default: float | None = None, *, infinite: bool = False
 ) -> float:
     """An attribute that is one number, finite unless ``infinite`` allows it to be infinite."""
-    if infinite and element is not None and math.isinf(value := _parsed(element.attributes.get(name, ""))):
+    if infinite and element is not None and math.isinf(value := parsed(element.attributes.get(name, ""))):
         return value
     return numbers(element, name, 1, journal, None if default is None else (default,))[0]
 
@@ -124,7 +124,7 @@ def origin(element: Element, journal: Journal) -> tuple[Triple, Triple]:
     return (x, y, z), (roll, pitch, yaw)
 
 
-def _parsed(text: str) -> float:
+def parsed(text: str) -> float:
     """The number, or NaN if it is not one. Python's own 1_000 is not XML's."""
     try:
         return math.nan if "_" in text else float(text)

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pliant.chance import check_seed
 from pliant.checks import check, check_at_least, check_one_of, is_real, is_whole
 from pliant.errors import LearningError, unknown_name
+from pliant.signatures import explained
 
 ACTIVATIONS = ("tanh", "relu", "elu")
 """Functions between the layers that can be trained."""
@@ -89,6 +90,7 @@ class Settings:
             object.__setattr__(self, name, tuple(map(float, value)))
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class PpoSettings(Settings):
     """The numbers of proximal policy optimisation [Schulman et al. 2017].
@@ -148,6 +150,7 @@ class PpoSettings(Settings):
             check(name, value, "True or False", isinstance(value, bool), subject=self.title, error=LearningError)
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class EvolveSettings(Settings):
     """The numbers of evolution; see `pliant.learn.evolve`.

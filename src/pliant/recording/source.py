@@ -17,11 +17,13 @@ from pliant.errors import ContactError, PliantError
 from pliant.recording.formulas import Formula, LawFormulas
 from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
+from pliant.signatures import explained
 
 SPRING_LAW = ("x",)
 MOTOR_LAW = ("u", "q", "v", "t")
 
 
+@explained
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
     """The origin of a log, so that it can be replayed and run again.

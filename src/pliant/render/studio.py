@@ -223,7 +223,7 @@ class LogFrames:
         center = (low + high) / 2
         if not self.studio.camera.follow:
             center = np.broadcast_to((low.min(axis=0) + high.max(axis=0)) / 2, center.shape)
-        self.centers = _smooth(center, max(1, round(_LAG * fps)))
+        self.centers = smooth_path(center, max(1, round(_LAG * fps)))
 
     def picture(self, k: int, width: int, height: int) -> np.ndarray:
         """Pixels at the k-th time."""
@@ -235,7 +235,7 @@ class LogFrames:
         return self.studio.picture(surfaces, self.centers[k], width, height)
 
 
-def _smooth(path: np.ndarray, width: int) -> np.ndarray:
+def smooth_path(path: np.ndarray, width: int) -> np.ndarray:
     """Means over ``width`` entries of a path (n, 3), which is mirrored at its ends."""
     half = width // 2
     if half == 0 or len(path) < 2:

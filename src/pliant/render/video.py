@@ -89,11 +89,20 @@ def to_image(log: Log, path, t, *, size, camera, robots, forces, clock, packages
 def robot_image(robot: Robot, path, q, *, size, camera, ground, packages) -> Path:
     """Write a picture of a robot: `Robot.to_image`, which has the arguments."""
     target = target_file(path, _STILLS, "a picture")
-    width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
+    _save(target, robot_pixels(robot, q, size=size, camera=camera, ground=ground, packages=packages))
+    return target
+
+
+def robot_pixels(
+    robot: Robot, q: Any, *, size: Size, camera: Any = None, ground: Any = None, packages: Any = (),
+    detail: int = _DETAIL,
+) -> np.ndarray:  # fmt: skip
+    """The pixels (height, width, 3) of the picture of `Robot.to_image`, which has the arguments."""
+    width, height = _checked_size(size)
     is_finite = q is None or bool(np.isfinite(np.asarray(q, dtype=float)).all())
     check("q", q, "finite numbers", is_finite, subject="the picture", error=PliantError)
-    drawn = RobotSurface(robot, packages=packages, detail=_DETAIL)
+    drawn = RobotSurface(robot, packages=packages, detail=detail)
     poses = body_poses(robot, robot.neutral() if q is None else q)
     if poses.ndim != 3:
         problem, cure = f"q has shape {np.asarray(q).shape}", f"it takes one configuration, ({robot.nq},)"
@@ -104,8 +113,7 @@ def robot_image(robot: Robot, path, q, *, size, camera, ground, packages) -> Pat
         poses[:, 2, 3] += (0.0 if under is None else under.height(0.0, 0.0)) - drawn.lowest(poses)
     low, high = drawn.boxes(poses)
     studio = Studio.around(as_camera(camera), low[None], high[None], under, drawn.lowest(poses))
-    _save(target, studio.picture([drawn.surface(poses)], (low + high) / 2, width, height))
-    return target
+    return studio.picture([drawn.surface(poses)], (low + high) / 2, width, height)
 
 
 # ---- files

@@ -37,7 +37,7 @@ from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Free, Spherical
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, negation, select
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, minimum, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known
@@ -93,11 +93,11 @@ def turning_flags(m: StepModel, v: Scalars, inertia: Scalars, laws: Terms, chang
     return [now > _fast_rate(m), soon > _whirling_rate(m)]
 
 
-def _fast_rate(m: StepModel) -> float:
-    return 0 if m.has_far_bodies else min(_FAST / m.dt, _RATE)
+def _fast_rate(m: StepModel) -> Scalar:
+    return 0 if m.has_far_bodies else minimum(_FAST / m.dt, _RATE)
 
 
-def _whirling_rate(m: StepModel) -> float:
+def _whirling_rate(m: StepModel) -> Scalar:
     return (_WHIRLING_BALLS if m.has_ball_springs else _WHIRLING) / m.dt
 
 

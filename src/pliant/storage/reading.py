@@ -13,6 +13,7 @@ from pliant.checks import check, check_known, chosen_robots, is_whole
 from pliant.errors import PliantError, SimulationWarning, bad_value
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.log import Event, Log
+from pliant.signatures import explained
 from pliant.storage.forms import AboutLog, Note, checked, made
 from pliant.storage.hdf5 import damaged, dataset, from_json, group, has, opened, read_all, read_error, read_text
 from pliant.storage.source_codec import source_of
@@ -21,6 +22,7 @@ _CHECKSUM = 3  # number of the filter
 _UNREADABLE = (OSError, RuntimeError, KeyError)
 
 
+@explained
 def load_log(
     path: str | os.PathLike[str],
     channels: Sequence[str] | None = None,

@@ -18,6 +18,7 @@ from pliant.errors import PliantError, needs
 from pliant.files.writing import careful, checked_folder, file_error, reserve, whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
+from pliant.signatures import explained
 from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
 from pliant.storage.source_codec import put_source
 
@@ -44,6 +45,7 @@ def save(log: Log, path: str | os.PathLike[str], *, packed: bool = True) -> Path
     return Path(path)
 
 
+@explained
 class LogWriter:
     """Writes a log part by part, so that the file opens at any moment, also if this program is killed.
 

@@ -8,8 +8,10 @@ from typing import Any
 from pliant.checks import check, check_known, function_name, is_whole
 from pliant.environment import Environment
 from pliant.errors import LearningError
+from pliant.signatures import explained
 
 
+@explained
 @dataclass(frozen=True)
 class Task:
     """A task by name.
@@ -36,6 +38,7 @@ class Task:
 _TASKS: dict[str, Task] = {}
 
 
+@explained
 def register(task: Task) -> Task:
     """Add a task, or replace the one of that name."""
     _TASKS[task.name] = task
@@ -47,12 +50,14 @@ def tasks() -> dict[str, Task]:
     return dict(_TASKS)
 
 
+@explained
 def task(name: str) -> Task:
     """A task by name."""
     check_known("task", name, _TASKS, "pliant.tasks", error=LearningError)
     return _TASKS[name]
 
 
+@explained
 def as_task(name: str, found: Any) -> Task:
     """A task of a user's own: a `Task`, or a function that makes an `Environment`.
 
@@ -83,6 +88,7 @@ def as_task(name: str, found: Any) -> Task:
     return Task(function_name(found), what, environment, batch=batches[0] if batches else 512)
 
 
+@explained
 def make(name: str | Task, *, batch: int | None = None, seed: int = 0, threads: int = 1, **options: Any) -> Environment:
     """The environment of a task.
 

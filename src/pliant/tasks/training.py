@@ -13,12 +13,14 @@ from pliant.errors import LearningError, PliantError
 from pliant.files.writing import whole_file
 from pliant.learn import Policy, Training, ppo
 from pliant.learn.replaying import commands_of, replay
+from pliant.signatures import explained
 from pliant.tasks.task import Task, make, task
 
 POLICIES = Path(__file__).parent / "policies"
 """Trained policies that come with Pliant, one for each task; README.md there has the commands that made them."""
 
 
+@explained
 @dataclass(frozen=True)
 class Run:
     """A training and where its results are.
@@ -49,6 +51,7 @@ class Run:
         }  # fmt: skip
 
 
+@explained
 def train(
     name: str | Task,
     *,
@@ -122,6 +125,7 @@ def film_commands(env: Any) -> list[float]:
     return commands_of(env, given)
 
 
+@explained
 def trained(name_or_path: str | os.PathLike[str]) -> Policy:
     """A policy from a file, or the one that comes with Pliant for a task."""
     text = os.fspath(name_or_path)

@@ -15,6 +15,7 @@ from pliant.checks import check
 from pliant.environment.curricula import PatchPlace, TerrainLevels
 from pliant.errors import LearningError
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.simulation import Simulation
 from pliant.tasks.mirroring import mirror_of
 from pliant.tasks.sensing import noisy, sensed_by, with_walking_sensors
@@ -24,6 +25,7 @@ TOLERANCE = 1e-3
 """Of the contacts while learning [m/s]; policies behave the same at the default one."""
 
 
+@explained
 @dataclass(frozen=True)
 class Walker:
     """A robot that walks, and what the task has to know of it.

@@ -14,7 +14,9 @@ from pliant.errors import SimulationError
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
 from pliant.render.log_motion import forces_at_points
+from pliant.signatures import explained
 from pliant.simulation import Simulation
+from pliant.simulation.controllers import given_controls
 from pliant.simulation.running import source_of
 from pliant.viewer.browser_scene import BrowserScene
 from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
@@ -96,7 +98,9 @@ class Runner(Clock):
         for push in self.pushes:
             part = sim.data[..., sim.layout.span("v")]
             part[...] = pushed(sim, push, period)
-        u = None if self.controller is None else self.controller(t, sim.q, sim.v, **self.gains)
+        u = None
+        if self.controller is not None:
+            u = given_controls(self.controller(t, sim.q, sim.v, **self.gains), self.controller, sim.plan.inputs)
         sim.step(u)
         if sim.divergences and len(sim.divergences) >= (sim.batch or 1):
             raise SimulationError(f"{sim.divergences[0]}; reset it")
@@ -141,6 +145,7 @@ def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
 # ---- the page
 
 
+@explained
 def live(sim: Simulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
     """Run a simulation in real time in the browser: `Simulation.view`, which has the options."""
     if not isinstance(sim, Simulation):
