@@ -1,15 +1,13 @@
 """Robots, logs and controllers by the words of the command line: names and files."""
 
 import inspect
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from pliant.cli.own_code import in_file, located
 from pliant.errors import PliantError, RobotError, bad_value, unknown_name
 
 if TYPE_CHECKING:
@@ -236,9 +234,9 @@ def _raibert(robot: "Robot", command: Any) -> Control:
 def _own(name: str, robot: "Robot", command: Any) -> Control:
     from pliant.simulation import Controller
 
-    found = in_file(name)
+    found = in_file(name, "--controller", "control.py:policy")
     if not isinstance(found, Controller) and _takes_robot(found):
-        with _located(name):
+        with located(name, "controller"):
             found = found(robot)
     if isinstance(found, Controller):
         if command is not None and len(command) != found.commands:
@@ -251,36 +249,10 @@ def _own(name: str, robot: "Robot", command: Any) -> Control:
         raise PliantError(bad_value(f"--controller {name}", found, "a function (t, q, v) -> u"))
 
     def called(t: float, q: Any, v: Any) -> Any:
-        with _located(name):
+        with located(name, "controller"):
             return found(t, q, v)
 
     return Control(name, robot, called=called)
-
-
-def in_file(name: str) -> Any:
-    """The object that FILE.py:NAME names. The file is run: it is code that the user chose, unlike a robot's file."""
-    file, colon, attribute = name.rpartition(":")
-    path = Path(file)
-    if not colon or path.suffix != ".py" or not attribute:
-        raise PliantError(bad_value("--controller", name, "FILE.py:FUNCTION, as control.py:policy"))
-    if not path.is_file():
-        raise PliantError(f"--controller {name}: there is no file {file}", field="controller")
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    # files beside it can be imported, as when the file itself is run
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        with _located(name):
-            spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    if not hasattr(module, attribute):
-        public = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
-        raise PliantError(unknown_name("function", attribute, public, str(path))).within(f"--controller {name}")
-    return getattr(module, attribute)
 
 
 def _takes_robot(function: Any) -> bool:
@@ -290,19 +262,3 @@ def _takes_robot(function: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return len(needed) == 1 and needed[0].kind in (needed[0].POSITIONAL_ONLY, needed[0].POSITIONAL_OR_KEYWORD)
-
-
-@contextmanager
-def _located(name: str) -> Iterator[None]:
-    """Errors of the user's own code as one line, with the place in the file."""
-    try:
-        yield
-    except PliantError:
-        raise
-    except SyntaxError as error:
-        raise PliantError(f"{type(error).__name__}: {error.msg}").at(error.filename, error.lineno) from error
-    except Exception as error:
-        own = Path(name.rpartition(":")[0]).name
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == own]
-        found = PliantError(f"{type(error).__name__}: {error}", subject=f"controller {name}")
-        raise (found.at(frames[-1].filename, frames[-1].lineno) if frames else found.within(found.subject)) from error

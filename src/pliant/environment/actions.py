@@ -88,6 +88,7 @@ class JointTargets(Action):
 
 
 @explained
+@explained
 class StepTargets(JointTargets):
     """Targets of motors with position control around a stance that steps: a clock lifts one foot after the other.
 

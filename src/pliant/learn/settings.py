@@ -113,6 +113,8 @@ class PpoSettings(Settings):
         last_scale: of the starting weights of the last layers.
         normalise_returns: whether rewards are divided by the running deviation of returns.
         symmetry: whether every second sample is seen in the mirror of the environment.
+        averaging: updates over which the weights of the policy that is judged and kept are averaged; 0 for none.
+            Robots act and learn with the weights of the moment.
     """
 
     critic_hidden: tuple[int, ...] | None = None
@@ -132,6 +134,7 @@ class PpoSettings(Settings):
     last_scale: float = 0.01
     normalise_returns: bool = False
     symmetry: bool = False
+    averaging: float = 0.0
 
     def __post_init__(self):
         super().__post_init__()
@@ -140,7 +143,7 @@ class PpoSettings(Settings):
         self._whole("horizon", "epochs", "minibatches")
         self._share("discount", "gae")
         self._positive("clip", "std", "rate", "gradient_norm")
-        self._not_negative("entropy", "value_weight", "last_scale")
+        self._not_negative("entropy", "value_weight", "last_scale", "averaging")
         self._range("rate_range", "kl_range")
         for name in ("normalise_returns", "symmetry"):
             value = getattr(self, name)

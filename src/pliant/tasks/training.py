@@ -53,7 +53,7 @@ class Run:
 
 @explained
 def train(
-    name: str,
+    name: str | Task,
     *,
     minutes: float | None = None,
     seed: int = 0,
@@ -68,7 +68,7 @@ def train(
     """Train a policy for a task, and keep what comes out.
 
     Args:
-        name: of the task, see `tasks`.
+        name: of the task, see `tasks`; or a `Task`.
         minutes: of training at most; by default as many as are enough for it.
         seed: of all random numbers.
         threads: for robots and updates.
@@ -79,12 +79,12 @@ def train(
         options: of the environment.
         settings: of `pliant.learn.ppo`.
     """
-    found = task(name)
+    found = name if isinstance(name, Task) else task(name)
     folder = None if out is None else Path(out).expanduser()
     if folder is not None and folder.exists() and any(folder.iterdir()):
         problem = f"the folder {folder} is not empty"
         raise LearningError(problem, subject=str(folder), field="out", cure="name another, or remove what is there")
-    env = make(name, batch=batch, seed=seed, threads=threads, **(options or {}))
+    env = make(found, batch=batch, seed=seed, threads=threads, **(options or {}))
     for reward, weight in (weights or {}).items():
         env.weights[reward] = weight
     judge = None if found.judge is None else found.judge(seed=1000 + seed, **(options or {}))

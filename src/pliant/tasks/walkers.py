@@ -190,7 +190,7 @@ _walking(
 _walking("hopper", "the hopping robot follows eight commands of velocity", hopper, HOPPER_COMMANDS, None)
 _walking(
     "biped-turning", "the shipped biped walks ahead, back, sideways and turns", biped_turning, TURNING_COMMANDS,
-    settings={"hidden": (64, 64), "std": 0.4, "entropy": 0.001, "symmetry": True}, minutes=3.0,
+    settings={"hidden": (64, 64), "std": 0.4, "entropy": 0.001, "symmetry": True, "averaging": 20.0}, minutes=3.0,
 )  # fmt: skip
 _walking(
     "biped", "the shipped biped walks straight ahead at several velocities", biped, BIPED_COMMANDS,
