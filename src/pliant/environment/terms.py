@@ -17,6 +17,7 @@ from pliant.environment.now import Now
 from pliant.errors import PliantError, SimulationError, TraceError
 from pliant.scalar import Expr, Scalar, either, is_constant
 from pliant.scalar.ops import CONDITIONS
+from pliant.scalar.pickling import kept
 
 
 class Term:
@@ -55,6 +56,9 @@ class Term:
             raise SimulationError(problem, subject=subject, field="parameters") from None
         except ValueError:  # some functions of C do not tell their arguments
             pass
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"function": kept(self.function, None, f"{self.kind} {self.name!r}", "function")}
 
     @property
     def name(self) -> str:

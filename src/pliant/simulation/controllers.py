@@ -11,6 +11,7 @@ from pliant.checks import check, check_callable, function_name, is_whole, number
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
+from pliant.scalar.pickling import kept
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Controller:
     function: Callable[..., Any]
     commands: int = 0
     memory: Sequence[float] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a simulation, which knows the robot, keeps formulas of its own controller
+        return self.__dict__ | {"function": kept(self.function, None, f"controller {self.name!r}", "function")}
 
     def __call__(
         self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any, sensors: Any = None
