@@ -9,10 +9,12 @@ many threads there are. Linked together they are one library.
 
 An entry of the cache holds all objects of a program and is named after everything that they depend on. It is written
 to a temporary file and moved into place, so readers in other processes see all of it or none; it carries its name
-and a checksum of name and code, and one that does not match is compiled again, never loaded. The
+and a checksum of name and code, and one that does not match is compiled again, never loaded. Of several processes
+that need an entry one compiles it, and the others wait. The
 folder is the platform's for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
 """
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -22,7 +24,7 @@ import os
 import struct
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -185,15 +187,27 @@ class Loaded:
 
 def loaded(key: str, texts: Callable[[], Iterable[str]], names: Sequence[str] = ("run",)) -> Loaded:
     """The code of that key from the cache, or compiled from the modules of ``texts()`` and kept."""
+    found = _from_cache(key, names)
+    if found is not None:
+        return found
+    with _turn(key) as has_waited:
+        # another process has compiled it meanwhile
+        found = _from_cache(key, names) if has_waited else None
+        if found is None:
+            objects = object_codes(texts())
+            write_cached(key, objects)
+            found = Loaded(objects, names)
+    return found
+
+
+def _from_cache(key: str, names: Sequence[str]) -> Loaded | None:
     objects = read_cached(key)
     if objects is not None:
         try:
             return Loaded(objects, names)
         except RuntimeError:
             _warn_of_damage(key)  # not the object files that they should be
-    objects = object_codes(texts())
-    write_cached(key, objects)
-    return Loaded(objects, names)
+    return None
 
 
 symbols: dict[str, int] = {}
@@ -287,6 +301,29 @@ def write_cached(key: str, objects: Sequence[bytes]) -> None:
         _warn_once(where, error.strerror)
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _turn(key: str) -> Iterator[bool]:
+    """One process of a machine at a time compiles an entry; whether others had to be waited for.
+
+    The system gives the lock back however a process ends. Where there are no locks, everyone compiles.
+    """
+    where, has_waited = cache_folder(), False
+    with contextlib.ExitStack() as stack:
+        if where is not None:
+            with contextlib.suppress(ImportError, OSError):
+                import fcntl
+
+                where.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # a few files for all entries, which stay
+                file = stack.enter_context((where / f".turn-{key[:2]}").open("a"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    has_waited = True
+                    fcntl.flock(file, fcntl.LOCK_EX)
+        yield has_waited
 
 
 @functools.cache

@@ -247,7 +247,7 @@ class Environment:
         """
         self._check_begun("step")
         rows = None if robots is None else self._rows(robots)
-        given = self._actions(actions, rows)
+        given = self.checked_actions(actions, rows)
         if rows is not None:
             self._forget_period(np.delete(np.arange(self.batch), rows))
         if not self.plan.given:
@@ -282,7 +282,8 @@ class Environment:
         for name in ("terms", "reward", "terminated", "truncated"):
             self._outcome[rows, self._outcome_spans[name]] = 0
 
-    def _actions(self, actions: Any, rows: np.ndarray | None) -> np.ndarray:
+    def checked_actions(self, actions: Any, rows: np.ndarray | None) -> np.ndarray:
+        """Actions as kernels take them; of rows that do not act, zero."""
         shape = (self.batch, self.action_size)
         found = numbers("actions", actions, self.sim.dtype)
         if found.shape != shape:
@@ -291,7 +292,7 @@ class Environment:
         found = found if rows is None else np.where(np.isin(np.arange(self.batch), rows)[:, None], found, 0)
         if not np.isfinite(found).all():
             robot, k = np.argwhere(~np.isfinite(found))[0]
-            problem = f"action {self.action_names[k]!r} of robot {robot} is {found[robot, k]}"
+            problem = f"action {self.action_names[k]!r} of robot {self.sim.first + robot} is {found[robot, k]}"
             raise SimulationError(problem, field="actions", cure="give finite numbers")
         return np.ascontiguousarray(found)
 
@@ -304,7 +305,7 @@ class Environment:
             if len(wrong):
                 robot, k = wrong[0]
                 value = self._outcome[robot, self._outcome_spans[part].start + k]
-                problem = f"{names[k]} of robot {robot} is {value}"
+                problem = f"{names[k]} of robot {self.sim.first + robot} is {value}"
                 cure = f"look at env.sim.q[{robot}] and .v, and at what the term divides by or takes roots of"
                 raise SimulationError(problem, subject=names[k], field="value", cure=cure)
 
