@@ -88,3 +88,8 @@ def remember(held: dict[str, Any], x: Any) -> None:
 def remembered(held: dict[str, Any]) -> Any:
     """For crews: what the first call kept."""
     return held["x"]
+
+
+def process_id(held: dict[str, Any]) -> int:
+    """For crews: who it is."""
+    return os.getpid()

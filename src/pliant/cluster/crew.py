@@ -246,7 +246,7 @@ class Crew:
         task.tries += 1
         member.ticket, member.task, member.since = next(self._tickets), task, time.monotonic()
         member.is_late = member.is_idle_work = False
-        call = task.call
+        call = replace(task.call, attempt=task.tries)
         if call.limit is not None and self._traces:
             place = Path(self._traces) / f"{os.getpid()}-{self._members.index(member)}.txt"
             call = replace(call, trace=str(place))
@@ -271,7 +271,8 @@ class Crew:
                 continue
             limit, taken = member.task.call.limit, now - member.since
             over = limit is not None and member.has_begun and taken > limit + _GRACE
-            if over or (member.is_idle_work and limit is None and taken > _PATIENCE):
+            is_late = member.is_idle_work and member.has_begun and limit is None and taken > _PATIENCE
+            if over or is_late:
                 member.is_late = True
                 self._kill(member)
         try:

@@ -13,14 +13,17 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError
 
-SCRIPT = "__mp_main__"
-"""The name under which a worker imports the script."""
+SCRIPT = "__pliant_main__"
+"""The name under which a worker imports the script; those of other files a number behind it."""
+
+_scripts: dict[str, ModuleType] = {}
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,14 @@ class Call:
     Attributes:
         limit: after so many seconds the worker ends itself; None for no limit.
         trace: file into which it then writes where it was; "" for none.
+        attempt: how often a worker has been given it, with this time; in ``held`` under "attempt".
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     limit: float | None = None
     trace: str = ""
+    attempt: int = 1
 
 
 @dataclass(frozen=True)
@@ -116,18 +121,18 @@ def script_path() -> str | None:
 
 def part_of_script(path: str, name: str) -> Any:
     """What a script defines under a (dotted) name."""
-    if SCRIPT not in sys.modules:
-        spec = spec_from_file_location(SCRIPT, path)
+    if path not in _scripts:
+        own = SCRIPT if not _scripts else f"{SCRIPT}{len(_scripts)}"
+        spec = spec_from_file_location(own, path)
         if spec is None or spec.loader is None:
             raise PliantError(f"{path} cannot be imported", subject=path, cure="give it a name that ends in .py")
-        module = module_from_spec(spec)
-        sys.modules[SCRIPT] = module
+        _scripts[path] = sys.modules[own] = module = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
         except BaseException:
-            del sys.modules[SCRIPT]
+            del sys.modules[own], _scripts[path]
             raise
-    found: Any = sys.modules[SCRIPT]
+    found: Any = _scripts[path]
     for part in name.split("."):
         found = getattr(found, part)
     return found

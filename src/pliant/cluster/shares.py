@@ -1,5 +1,6 @@
 """Shares of a batch: which robots go to which call, and what comes back."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def shares_of(count: int, parts: int, multiple: int = 1) -> list[tuple[int, int]
     blocks = -(-count // multiple)
     parts = max(1, min(parts, blocks))
     edges = [min(count, multiple * (blocks * k // parts)) for k in range(parts + 1)]
-    return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+    return [(a, b) for a, b in itertools.pairwise(edges) if b > a]
 
 
 def collected(crew: Crew, calls: Sequence[Call], *, retries: int) -> Iterator[tuple[int, Any]]:

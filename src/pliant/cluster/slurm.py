@@ -5,6 +5,8 @@ has no file when all jobs have ended was in flight: it is submitted again, as of
 """
 
 import contextlib
+import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,8 @@ def submitted(engine: "Engine", setting: Setting, points: "list[Point]") -> Iter
 
     submitit = needs("submitit", "slurm", "on='slurm'")
     options = dict(engine.slurm)
+    # jobs find what this process finds: they inherit its environment
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     executor = submitit.AutoExecutor(folder=str(setting.folder / "slurm"), cluster=options.pop("cluster", "slurm"))
     _set(executor, {"cpus_per_task": engine.threads, "slurm_job_name": "pliant", **options})
     own = Engine("processes", 1, engine.threads, engine.limit, engine.retries, {})

@@ -156,7 +156,7 @@ class Engine:
         traces = tempfile.mkdtemp(prefix=_TRACES, dir=setting.folder)
         workers = self.workers if self.workers is None else min(self.workers, len(points))
         first = Call(prepare, (setting,))
-        tasks = (Task(point, Call(compute, (point.key, point.values, 1), limit=self.limit)) for point in points)
+        tasks = (Task(point, Call(compute, (point.key, point.values), limit=self.limit)) for point in points)
         try:
             with Crew(self.on, workers, threads=self.threads, first=first, traces=traces) as crew:
                 for task, answer in crew.answers(tasks, retries=self.retries):

@@ -229,7 +229,7 @@ def prepare(held: dict[str, Any], setting: Setting) -> None:
         part_of_script(setting.trial.function.path, setting.trial.function.name)
 
 
-def compute(held: dict[str, Any], key: str, values: Values, attempts: int) -> str:
+def compute(held: dict[str, Any], key: str, values: Values) -> str:
     """Do a trial and write its result; returns the status."""
     setting: Setting = held["setting"]
     began = time.perf_counter()
@@ -242,7 +242,7 @@ def compute(held: dict[str, Any], key: str, values: Values, attempts: int) -> st
     except BaseException as error:  # SystemExit and the like of a user's function are failures, too
         own = [line for line in traceback.format_exception(error) if "cluster/trials.py" not in line]
         made = setting.failed(key, values, "raised", f"{type(error).__name__}: {error}", "".join(own))
-    made = Result(**(made.__dict__ | {"seconds": time.perf_counter() - began, "attempts": attempts}))
+    made = Result(**(made.__dict__ | {"seconds": time.perf_counter() - began, "attempts": held["attempt"]}))
     made.save(setting.folder)
     return made.status
 

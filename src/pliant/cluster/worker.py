@@ -27,6 +27,7 @@ def done(call: Call, held: dict[str, Any]) -> Answer:
             file = stack.enter_context(open(call.trace or os.devnull, "w"))
             faulthandler.dump_traceback_later(call.limit, exit=True, file=file)
             stack.callback(faulthandler.cancel_dump_traceback_later)
+        held["attempt"] = call.attempt
         try:
             return Answer("done", call.function(held, *call.arguments))
         except BaseException as error:  # also SystemExit of a user's function

@@ -91,14 +91,19 @@ class Evolve:
 
     def attempt(self) -> np.ndarray:
         """What each robot of the environment earns with parameters of its own, until its first episode is over."""
+        self.draw()
         sets, robots = self.batch // self.settings.group, self.first + np.arange(self.env.batch)
-        self._noise = self.rng.standard_normal((sets // 2, self.crowd.size), np.float32)
         # pairs on either side of the mean: set k goes with set k + sets / 2
         pair, is_minus = np.divmod(robots // self.settings.group, sets // 2)[::-1]
         offsets = self._noise[pair] * self.std
         self.crowd.put(np.where(is_minus[:, None] > 0, self.mean - offsets, self.mean + offsets))
         self.watch.lap("update")
         return self._returns()
+
+    def draw(self) -> None:
+        """Draw the noise of all parameters that are tried."""
+        sets = self.batch // self.settings.group
+        self._noise = self.rng.standard_normal((sets // 2, self.crowd.size), np.float32)
 
     def improve(self, earned: np.ndarray) -> dict[str, float]:
         """Move the mean by what all robots have earned; returns what was measured."""
