@@ -2,8 +2,8 @@
 
     python -m bench.faults_sweep [--on ray] [--trials 500]
 
-5 % of the trials raise, 2 % hang past their limit, and 1 % kill their worker; the driver is killed at a third and at two
-thirds. Every trial must be accounted for, none computed twice but those in flight, and the table must be that of a
+5 % of the trials raise, 2 % hang past their limit, and 1 % kill their worker; the driver is killed at a third and at
+two thirds. Every trial must be accounted for, none computed twice but those in flight, and the table must be that of a
 sequential run. With ``--on ray`` the workers are on a local cluster of three nodes, each a process of its own.
 """
 

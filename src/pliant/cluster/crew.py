@@ -118,9 +118,7 @@ class Crew:
         workers = max(1, cores // threads) if workers is None else workers
         for name, value in (("workers", workers), ("threads", threads)):
             check(name, value, "1 or more", is_whole(value) and value > 0, error=PliantError)
-        if os.environ.get(IS_WORKER):
-            problem = "a worker starts workers of its own, as it imports the script"
-            raise PliantError(problem, subject="workers", cure="put the call below `if __name__ == '__main__':`")
+        check_no_worker()
         self.on, self.size, self.lost = on, int(workers), 0
         self._start: Callable[[], Worker] = (
             process_starter(threads) if on == "processes" else actor_starter(int(workers), threads)
@@ -334,6 +332,13 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def check_no_worker() -> None:
+    """Raise in a worker, which starts no workers of its own: it may have imported a script that does."""
+    if os.environ.get(IS_WORKER):
+        problem = "a worker starts workers of its own, as where it imports a script"
+        raise PliantError(problem, subject="workers", cure="put the call below `if __name__ == '__main__':`")
 
 
 def _nothing(held: dict[str, Any]) -> None:

@@ -127,7 +127,7 @@ class DistributedEnvironment:
         """Go on by a control period, as `Environment.step`."""
         given = np.asarray(actions)
         if given.shape != (self.batch, self.action_size) or not np.isfinite(given).all():
-            given = self.env.checked_actions(actions)
+            given = self.env.checked_actions(actions, None)
         weights = self.env.weights.data.copy()
         parts = [(given[a:b], weights) for a, b in self._shares]
         wants = any(len(journal.steps) + 1 >= _EVERY for journal in self._journals)

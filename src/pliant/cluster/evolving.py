@@ -37,6 +37,7 @@ class EvolveOnWorkers:
     Attributes:
         env: in this process, for names and sizes; its robots do not move.
         own: the copy of the training in this process.
+        steps, iterations: control periods of all robots so far, and rollouts.
     """
 
     kind = "evolve"
@@ -56,16 +57,7 @@ class EvolveOnWorkers:
             crew.close()
             crew = Crew(on, len(self._shares), threads=threads, first=crew.first)
         self._crew, self._news = crew, None
-
-    @property
-    def steps(self) -> int:
-        """Control periods of all robots so far."""
-        return self.own.steps
-
-    @property
-    def iterations(self) -> int:
-        """Rollouts so far."""
-        return self.own.iterations
+        self.steps = self.iterations = 0
 
     @property
     def lost(self) -> int:
@@ -78,10 +70,11 @@ class EvolveOnWorkers:
         parts = self._tried()
         self.watch.lap("environment")
         earned = np.concatenate([part[0] for part in parts])
-        seen = sum(part[1][0] for part in parts), sum(part[1][1] for part in parts)
+        seen = sum(part[1][0] for part in parts), np.sum([part[1][1] for part in parts], axis=0)
         self._news = earned, seen
         self.own.draw()
         found = _moved(self.own, self._news)
+        self.steps, self.iterations = self.own.steps, self.own.iterations
         state = self.env.state
         state["episode"][:, _tally(self.env)] = np.concatenate([part[2] for part in parts])
         self.env.state = state
@@ -108,8 +101,9 @@ class EvolveOnWorkers:
                 found[k] = value_of(answers[k])
             if not left:
                 return found
-        raise LearningError(f"a worker ended {answers[min(left)].text.strip()}, again and again", subject="evolve",
-                            field="workers", cure="is there enough memory? give more workers or fewer robots")  # fmt: skip
+        problem = f"a worker ended {answers[min(left)].text.strip()}, again and again"
+        cure = "is there enough memory? give more workers or fewer robots"
+        raise LearningError(problem, subject="evolve", field="workers", cure=cure)
 
     def policy(self) -> Any:
         """The policy of the mean."""
@@ -129,7 +123,7 @@ class EvolveOnWorkers:
         own |= {f"environment/{name}": x for name, x in self.own.env.state.items()}
         self.own.state = about, own
         self.env.state = {n.partition("/")[2]: x for n, x in arrays.items() if n.startswith("environment/")}
-        self._news = None
+        self._news, self.steps, self.iterations = None, self.own.steps, self.own.iterations
 
     def close(self) -> None:
         """End the workers."""

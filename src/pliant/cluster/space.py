@@ -10,7 +10,6 @@ import numpy as np
 from pliant.chance import check_seed, stream_of, uniforms_at
 from pliant.checks import check, check_name, check_one_of, is_whole
 from pliant.errors import PliantError, bad_value
-from pliant.recording.source import plain
 
 Values = dict[str, Any]
 """Arguments of a trial, plain data by name."""
@@ -116,5 +115,5 @@ def _plain(name: str, value: Any) -> Any:
         return {key: _plain(name, x) for key, x in value.items()}
     if isinstance(value, np.ndarray):
         return _plain(name, value.tolist())
-    fault = bad_value(name, plain(value), "finite numbers, texts, lists and dicts of these", _SUBJECT)
+    fault = bad_value(name, value, "finite numbers, texts, lists and dicts of these", _SUBJECT)
     raise PliantError(fault).with_cure("give a name or numbers, of which the trial makes the thing itself")

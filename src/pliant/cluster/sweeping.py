@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.checks import check, check_at_least, check_one_of, is_whole
-from pliant.cluster.crew import Crew, Task
+from pliant.cluster.crew import Crew, Task, check_no_worker
 from pliant.cluster.messages import Answer, Call
 from pliant.cluster.space import Values, points_of
 from pliant.cluster.table import Table
@@ -24,7 +24,6 @@ from pliant.cluster.trials import STATUSES, Result, Setting, Trial, compute, pre
 from pliant.errors import PliantError
 from pliant.files.writing import whole_file
 from pliant.progress import Count
-from pliant.recording.source import plain
 
 ENGINES = ("processes", "ray", "slurm")
 _PLAN = "sweep.json"
@@ -92,6 +91,7 @@ def sweep(
     Returns:
         The table of all points.
     """
+    check_no_worker()
     check_one_of("on", on, ENGINES, subject="sweep")
     check_one_of("changed", changed, ("raise", "keep", "again"), subject="sweep")
     check("retries", retries, "0 or more", is_whole(retries) and retries >= 0, subject="sweep", error=PliantError)
@@ -102,6 +102,8 @@ def sweep(
     found = Trial.of(trial, on)
     points = _points(found, points_of(space, samples=samples, method=method, seed=seed))
     folder = Path(out).expanduser().resolve()
+    from pliant.recording.source import plain  # workers have no need of it
+
     setting = Setting(found, folder, plain(dict(settings or {})))
     (folder / "trials").mkdir(parents=True, exist_ok=True)
     with _alone(folder):

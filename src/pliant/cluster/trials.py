@@ -21,7 +21,7 @@ from pliant.cluster.messages import ScriptFunction, script_path
 from pliant.cluster.space import Values
 from pliant.errors import PliantError
 from pliant.files.arrays import read_arrays, write_arrays
-from pliant.recording.source import versions
+from pliant.files.versions import versions
 from pliant.scalar.pickling import kept
 
 _KIND = "pliant trial 1"

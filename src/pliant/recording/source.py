@@ -1,7 +1,5 @@
 """The source of a log: the robot, the ground, the settings and the versions that made it."""
 
-import platform
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
@@ -14,6 +12,7 @@ from pliant.contact.ground import Ground, height_map, stairs
 from pliant.contact.ground_faces import Faces, MapFaces, StairFaces
 from pliant.errors import ContactError, PliantError
 from pliant.scalar.formulas import MOTOR_LAW, Formula, LawFormulas
+from pliant.files.versions import versions
 from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
 
@@ -59,21 +58,6 @@ class Source:
         for name, value in (state | {"ground": state["ground"] and ground_of(state["ground"])}).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
-
-
-def versions() -> dict[str, str]:
-    """The versions of Pliant and of the libraries on which its numbers depend."""
-    import llvmlite
-
-    import pliant
-
-    return {
-        "pliant": pliant.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "llvmlite": llvmlite.__version__,
-        "platform": f"{sys.platform} {platform.machine()}",
-    }
 
 
 def plain(value: Any) -> Any:

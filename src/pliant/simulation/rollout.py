@@ -116,14 +116,14 @@ def roll(
         robots: how many, None for one without a batch axis.
         parameters: of the robots; None for those of the simulation.
     """
-    parameters = sim.parameters.data if parameters is None else parameters
-    if parameters.ndim == 2 and parameters.shape[0] != robots:
-        parameters = parameters[0]  # there are none: the numbers of robots have been compared
+    values = sim.parameters.data if parameters is None else parameters
+    if values.ndim == 2 and values.shape[0] != robots:
+        values = values[0]  # there are none: the numbers of robots have been compared
     n, lead = sim.plan.inputs, () if robots is None else (robots,)
     given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
     found = room_for(sim, names, robots, periods, out)
     end = np.empty((*lead, sim.layout.size), sim.dtype)
-    sim.kernels.advance(start, given, parameters, end, found, periods=periods, threads=threads)
+    sim.kernels.advance(start, given, values, end, found, periods=periods, threads=threads)
     return {**found, "next": end}
 
 
