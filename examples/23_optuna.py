@@ -7,7 +7,6 @@ Run it again, and what has been tried is not computed again. Without Optuna, a L
 """
 
 import importlib.util
-import tempfile
 from pathlib import Path
 
 import pliant
@@ -51,7 +50,7 @@ def searched(out: Path) -> Table:
 
 def main() -> None:
     """Search, and print the best gains."""
-    out = Path(tempfile.gettempdir()) / "pliant-gains"
+    out = Path("out/gains")
     if importlib.util.find_spec("optuna"):
         table = searched(out)
     else:
