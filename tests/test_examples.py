@@ -202,11 +202,16 @@ PROMISES = {
         r"from 256 other starts: (4\.[5-9]\d|5\.00) of 5 s",
         r"it is not installed|the pole stands for \d\.\d of 5 s",
     ],
+    "23_optuna.py": [r"16 trials, the best: kp \d+\.?\d*, kd \d+\.?\d*\ncost 0\.\d+, the worst \d+\.?\d*"],
 }
 
 # how an example runs here, if not as it is, and the files it leaves
 ARGUMENTS = {"00_demo.py": ["--quick", "--out", "."]}
-FILES = {"00_demo.py": {"report.html", "replay.html", "hopper.h5", "plot.svg", "hopper.mp4"}, "19_sensors.py": {"out"}}
+FILES = {
+    "00_demo.py": {"report.html", "replay.html", "hopper.h5", "plot.svg", "hopper.mp4"},
+    "19_sensors.py": {"out"},
+    "23_optuna.py": {"out"},
+}
 
 
 def test_every_example_has_its_promises() -> None:

@@ -20,9 +20,9 @@ LAYERS = [
     "errors", "signatures", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance",
     "networks", "meshes", "robot", "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue",
     "constrained", "symbolic", "integrators", "recording", "storage", "simulation", "events", "control", "plots",
-    "analysis", "render", "viewer", "report", "notebook", "environment", "learn", "tasks", "cli",
+    "analysis", "render", "viewer", "report", "notebook", "environment", "learn", "tasks", "cluster", "cli",
 ]  # fmt: skip
-"""Bottom to top. Rooms to come: cluster before cli."""
+"""Bottom to top."""
 
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""

@@ -20,9 +20,6 @@ from pliant import (
     dynamics as dynamics,
 )
 from pliant import (
-    events as events,
-)
-from pliant import (
     formats as formats,
 )
 from pliant import (
@@ -37,12 +34,11 @@ from pliant import (
 from pliant import (
     symbolic as symbolic,
 )
-from pliant import (
-    terrain as terrain,
-)
 from pliant.actuation import ExternalForce as ExternalForce
 from pliant.catalogue import load as load
 from pliant.catalogue import robots as robots
+from pliant.cluster import Rollouts as Rollouts
+from pliant.cluster import sweep as sweep
 from pliant.contact import (
     AnchoredSpringDamper as AnchoredSpringDamper,
 )

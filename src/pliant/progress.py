@@ -75,6 +75,73 @@ class Progress:
         self._bar, self.is_shown = None, False
 
 
+class Count:
+    """A bar with the number of pieces that are done, how many of them failed, and the remaining time.
+
+        with Count(500, what="sweeping") as count:
+            count.add(failed=False)
+
+    Attributes:
+        done, failed: pieces so far.
+
+    Args:
+        total: pieces.
+        done: how many are there already; they do not count for the speed.
+        show: whether to draw it; None (default): if the error stream is a terminal.
+        what: the word in front of the bar.
+    """
+
+    def __init__(self, total: int, *, done: int = 0, show: bool | None = None, what: str = "working"):
+        self.total, self.done, self.failed, self.what = total, done, 0, what
+        self.is_shown, self._show = _is_shown(show), show
+        self._began, self._drawn, self._before = time.perf_counter(), 0.0, done
+        self._bar: Any = None
+
+    def add(self, *, failed: bool = False) -> None:
+        """One more is done."""
+        self.done += 1
+        self.failed += failed
+        now = time.perf_counter()
+        if not self.is_shown or now - self._began < _PATIENCE or now - self._drawn < _EVERY:
+            return
+        self._drawn = now
+        if self._bar is None:
+            self._bar = self._started()
+        self._bar.update(self._bar.task_ids[0], completed=self.done, rest=self.remaining(), refresh=True)
+
+    def remaining(self) -> str:
+        """Failures and the remaining time, in words."""
+        seconds = (time.perf_counter() - self._began) / max(1, self.done - self._before) * (self.total - self.done)
+        words = [f"{self.failed} failed"] if self.failed else []
+        return ", ".join([*words, f"{duration(seconds)} left"])
+
+    def _started(self) -> Any:
+        from rich.progress import BarColumn, TextColumn
+
+        words = TextColumn("{task.description}", markup=False)
+        numbers = TextColumn("{task.completed:.0f} of {task.total:g}  {task.fields[rest]}", markup=False)
+        bar = _line(words, BarColumn(None), numbers, show=self._show, redirect_stdout=_is_terminal(sys.stdout))
+        bar.add_task(self.what, total=self.total, rest="")
+        bar.start()
+        return bar
+
+    def __enter__(self) -> "Count":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar, self.is_shown = None, False
+
+
+def duration(seconds: float) -> str:
+    """A time in words, such as "3 min"."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 @contextmanager
 def working(
     what: str, *, hint: str = "", ended: Callable[[float, bool], str] | None = None, show: bool | None = None

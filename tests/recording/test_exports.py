@@ -16,7 +16,7 @@ import sympy
 
 import pliant
 from pliant.recording.exports import LogExports
-from pliant.recording.formulas import Formula
+from pliant.scalar.formulas import Formula
 from pliant.recording.source import ground_of, ground_parts
 from pliant.spatial import Vector
 from pliant.robot.exports import RobotExports

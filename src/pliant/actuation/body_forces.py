@@ -8,6 +8,7 @@ With s the distance of the origins of frames a and b and e the unit vector from 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pliant.checks import check_one_of
@@ -15,6 +16,8 @@ from pliant.errors import PliantError, bad_value
 from pliant.robot import FrameSpring, Robot
 from pliant.scalar import Scalar, Scalars, both, is_constant, select, sqrt
 from pliant.signatures import explained
+from pliant.scalar.formulas import FormulaRow
+from pliant.scalar.pickling import kept
 from pliant.spatial import Force, Motion, Transform, Vector
 
 Triple = Scalars | Callable[[Scalar], Scalars]
@@ -58,6 +61,13 @@ class ExternalForce:
         if self.impulse is not None and is_constant(self.start) and math.isinf(self.start):
             problem = f"the impulse on {self.body!r} has no start"
             raise PliantError(problem, subject=self._subject, field="start", cure="give the time at which it acts")
+
+    def __getstate__(self) -> dict[str, Any]:
+        found = {what: getattr(self, what) for what in ("force", "torque")}
+        for what, x in found.items():
+            if callable(x):
+                found[what] = kept(x, partial(FormulaRow.of, x, ("t",)), self._subject, what)
+        return self.__dict__ | found
 
     @property
     def _subject(self) -> str:

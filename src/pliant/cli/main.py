@@ -15,6 +15,7 @@ from pliant.cli.info import cache, info, robots
 from pliant.cli.learning import play, tasks, train
 from pliant.cli.outputs import plot, view
 from pliant.cli.run import run
+from pliant.cli.sweep import sweep
 from pliant.cli.terminal import STOPPED, complain
 from pliant.errors import PliantError, SimulationWarning
 
@@ -67,7 +68,7 @@ def _program(
     pass
 
 
-for _command in (run, view, plot, info, robots, convert, equations, tasks, train, play, bench, cache):
+for _command in (run, view, plot, info, robots, convert, equations, tasks, train, play, sweep, bench, cache):
     app.command()(_command)
 
 

@@ -2,8 +2,9 @@
 
 An entry holds all object files of a program and is named after everything that they depend on. It is written to a
 temporary file and moved into place, so readers in other processes see all of it or none; it carries its name and a
-checksum of name and code, and one that does not match is compiled again, never loaded. The folder is the platform's for
-caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
+checksum of name and code, and one that does not match is compiled again, never loaded. Of several processes that need
+an entry one compiles it, and the others wait. The folder is the platform's for caches, or ``PLIANT_CACHE_DIR``; set
+that to ``off`` to do without.
 
 What is loaded is run, and a checksum is no signature. So a folder is used if it and the entry belong to this user or to
 the administrator, and if not everybody may write to them. Members of a group that may are trusted.
@@ -12,6 +13,7 @@ The folder has a largest size. When an entry is written that makes it larger, th
 time are removed. Use is the time of the file, which reading sets.
 """
 
+import contextlib
 import functools
 import hashlib
 import logging
@@ -38,6 +40,8 @@ LEAST_BYTES = 10_000_000
 _LIMIT = "size-limit"
 # share of the largest size that remains after entries are removed, so that not every new one removes another
 _KEPT = 0.9
+# how long a process waits for another one that compiles what it needs [s]
+_PATIENCE = 120.0
 # parts of entries that a killed process left behind are removed after this time [s]
 _LEFT_BEHIND = 3600.0
 
@@ -142,6 +146,34 @@ def write_cached(key: str, objects: Sequence[bytes]) -> None:
             Path(temporary).unlink(missing_ok=True)
         return
     _shrink(where, keep=where / f"{key}.o")
+
+
+@contextlib.contextmanager
+def turn(key: str) -> Iterator[bool]:
+    """One process of a machine at a time compiles an entry; whether others had to be waited for.
+
+    The system gives the lock back however a process ends. Where there are no locks, or the other process takes longer
+    than `_PATIENCE`, everyone compiles.
+    """
+    where, has_waited = cache_folder(), False
+    with contextlib.ExitStack() as stack:
+        if where is not None:
+            with suppress(ImportError, OSError):
+                import fcntl
+
+                where.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # a few files for all entries, which stay; opening one never waits, whatever it is
+                descriptor = os.open(where / f".turn-{key[:2]}", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+                stack.callback(os.close, descriptor)
+                end = time.monotonic() + _PATIENCE
+                while time.monotonic() < end:
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        has_waited = True
+                        time.sleep(0.02)
+        yield has_waited
 
 
 def _joined(objects: Sequence[bytes]) -> bytes:

@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from pliant.compiler.cache import read_cached, warn_of_damage, write_cached
+from pliant.compiler.cache import read_cached, turn, warn_of_damage, write_cached
 from pliant.compiler.llvm import Machine
 from pliant.errors import KernelError, bad_value
 
@@ -177,15 +177,27 @@ class Loaded:
 
 def loaded(key: str, texts: Callable[[], Iterable[str]], names: Sequence[str] = ("run",)) -> Loaded:
     """The code of that key from the cache, or compiled from the modules of ``texts()`` and kept."""
+    found = _from_cache(key, names)
+    if found is not None:
+        return found
+    with turn(key) as has_waited:
+        # another process has compiled it meanwhile
+        found = _from_cache(key, names) if has_waited else None
+        if found is None:
+            objects = object_codes(texts())
+            write_cached(key, objects)
+            found = Loaded(objects, names)
+    return found
+
+
+def _from_cache(key: str, names: Sequence[str]) -> Loaded | None:
     objects = read_cached(key)
     if objects is not None:
         try:
             return Loaded(objects, names)
         except RuntimeError:
             warn_of_damage(key)  # not the object files that they should be
-    objects = object_codes(texts())
-    write_cached(key, objects)
-    return Loaded(objects, names)
+    return None
 
 
 symbols: dict[str, int] = {}

@@ -7,7 +7,7 @@ and both are put into whatever scalars ask: numbers, arrays, symbols, or the tra
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -22,8 +22,10 @@ from pliant.scalar import (
     Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, maximum, minimum, sin, sqrt, tan,
 )  # fmt: skip
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
+from pliant.scalar.formulas import Formula
 from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 from pliant.spatial import Vector
 
 
@@ -83,6 +85,12 @@ class Ground:
         for k, p in enumerate(self.parameters):
             check_finite(f"parameters[{k}]", p, subject=self.name, error=ContactError)
         _ = self._traced  # so that a function that cannot be traced says so here
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the trace is made again; what depends on other traces does not pickle
+        inputs = ("x", "y", *(f"p{k}" for k in range(len(self.parameters))))
+        function = kept(self.function, lambda: Formula.of(self.function, inputs), f"ground {self.name!r}", "function")
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"function": function}
 
     @property
     def is_curved(self) -> bool:

@@ -7,8 +7,10 @@ from pliant.checks import function_name, is_real
 from pliant.contact.memory import Memory, is_pair
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, is_constant
+from pliant.scalar.formulas import FormulaRow
 from pliant.scalar.ops import CONDITIONS
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 
 _ARGUMENTS = "depth, rate, (slip_x, slip_y)"
 
@@ -53,6 +55,28 @@ def check_law(law: Any) -> Any:
     if memory and hasattr(law, "settled"):
         _check_settled(label, law, memory, given)
     return law
+
+
+class LawFormula:
+    """A law without a memory as formulas: called as the function that it was made of."""
+
+    def __init__(self, law: Callable[..., Any]):
+        def numbers(depth: Any, rate: Any, slip_x: Any, slip_y: Any) -> list[Any]:
+            normal, (friction_x, friction_y) = law(depth, rate, (slip_x, slip_y))
+            return [normal, friction_x, friction_y]
+
+        self.row = FormulaRow.of(numbers, ("depth", "rate", "slip_x", "slip_y"))
+
+    def __call__(self, depth: Any, rate: Any, slip: Any) -> Any:
+        """Normal force and friction [N]."""
+        normal, *friction = self.row(depth, rate, *slip)
+        return normal, tuple(friction)
+
+
+def kept_contact_law(law: Any) -> Any:
+    """A contact law that pickles: itself, or its formulas if it has no memory."""
+    formula = None if Memory.of(law) else lambda: LawFormula(law)
+    return kept(law, formula, f"contact law {function_name(law)!r}", "law")
 
 
 def _traced(label: str, call: str, function: Callable[..., Any], given: list[Any]) -> Any:

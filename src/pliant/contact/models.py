@@ -29,7 +29,7 @@ from typing import Any
 
 from pliant.checks import check, check_at_least, check_friction, check_restitution, is_whole
 from pliant.contact.constraint_rows import tangents_of
-from pliant.contact.law_checks import check_law
+from pliant.contact.law_checks import check_law, kept_contact_law
 from pliant.contact.memory import Axes, Memory, ahead, partials, solved
 from pliant.contact.touching import Touch
 from pliant.errors import ContactError, SimulationError
@@ -238,6 +238,9 @@ class CompliantContact:
     def __post_init__(self) -> None:
         check_law(self.law)
         _check_iterations("CompliantContact", self.tolerance, self.sweeps)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"law": kept_contact_law(self.law)}
 
     def tolerance_in(self, precision: str) -> float:
         """The tolerance, by default that of the precision [m/s]."""

@@ -13,6 +13,7 @@ from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 
 
 @explained
@@ -35,6 +36,11 @@ class Action:
             "clip", clip, "None, or a number above zero", clip is None or (is_real(clip) and clip > 0), subject="action"
         )
         self.function, self.size, self.clip = function, size, None if clip is None else float(clip)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if getattr(self.function, "__self__", None) is self:  # a method of its own
+            return self.__dict__
+        return self.__dict__ | {"function": kept(self.function, None, "an action", "function")}
 
     def names(self, robot: Robot, size: int) -> list[str]:
         """Of the numbers of an action."""

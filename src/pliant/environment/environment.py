@@ -14,6 +14,7 @@ from pliant.environment.deployment import Deployment
 from pliant.environment.describing import description, digest_of
 from pliant.environment.events import Event
 from pliant.environment.given import default_action, groups_of, stance_of
+from pliant.environment.pickling import parts_of, remade
 from pliant.environment.plan import EpisodePlan
 from pliant.environment.programs import EpisodeKernels
 from pliant.environment.weights import Weights
@@ -70,6 +71,7 @@ class Environment:
         weights: of the rewards, by name, to read and to set.
         mirror: left and right exchanged, or None.
         name: of the task, "" if it has none.
+        has_begun: whether there was a reset.
     """
 
     def __init__(
@@ -110,12 +112,8 @@ class Environment:
             mirror: left and right exchanged, for learners that use symmetry, as `pliant.learn.interface.Mirror` says.
             name: of the task, for records.
         """
-        check(
-            "sim",
-            type(sim).__name__,
-            "a Simulation with a batch",
-            isinstance(sim, Simulation) and sim.batch is not None,
-        )
+        is_batch = isinstance(sim, Simulation) and sim.batch is not None
+        check("sim", type(sim).__name__, "a Simulation with a batch", is_batch)
         check("timeout", timeout, "a time in seconds above zero", is_real(timeout) and timeout > 0)
         check("reward_scale", reward_scale, "a number above zero", is_real(reward_scale) and reward_scale > 0)
         is_floor = reward_floor is None or is_real(reward_floor)
@@ -146,7 +144,10 @@ class Environment:
         self._given = np.zeros((self.batch, sum(self.plan.sizes_of_terms[n] for n in self.plan.given)), sim.dtype)
         self._kernels = EpisodeKernels(self.plan, sim)
         self.weights = Weights(self.plan.rewards, sim.dtype)
-        self._has_begun = False
+        self.has_begun = False
+
+    def __reduce__(self) -> Any:
+        return remade, (type(self), parts_of(self))
 
     # ---- sizes and names
 
@@ -189,15 +190,15 @@ class Environment:
         Returns:
             Observations by group, (batch, n).
         """
-        if seed is None and not self._has_begun:
+        if seed is None and not self.has_begun:
             seed = self.sim.seed
         if seed is not None:
-            self._part("key")[...] = keys_of(check_seed(seed), np.arange(self.batch))
+            self._part("key")[...] = keys_of(check_seed(seed), self.sim.first + np.arange(self.batch))
             self.sim.reset(seed=seed)
             self._part("age")[...] = 0
             for name in ("level", "start place") if self.plan.curriculum else ():
                 self._part(name)[...] = 0
-        self._has_begun = True
+        self.has_begun = True
         self._part("tally")[...] = 0
         self._outcome[...] = 0
         self._run("begin")
@@ -230,7 +231,7 @@ class Environment:
         self._check_begun("restart")
         rows = self._rows(robots)
         if seed is not None:
-            self._part("key")[rows] = keys_of(check_seed(seed), rows)
+            self._part("key")[rows] = keys_of(check_seed(seed), self.sim.first + rows)
             self.sim.reset(seed=seed, robots=rows)
         self._forget_period(rows)
         self._run("restart" if seed is None else "begin", rows=rows)
@@ -248,7 +249,7 @@ class Environment:
         """
         self._check_begun("step")
         rows = None if robots is None else self._rows(robots)
-        given = self._actions(actions, rows)
+        given = self.checked_actions(actions, rows)
         if rows is not None:
             self._forget_period(np.delete(np.arange(self.batch), rows))
         if not self.plan.given:
@@ -271,7 +272,7 @@ class Environment:
         )
 
     def _check_begun(self, what: str) -> None:
-        if not self._has_begun:
+        if not self.has_begun:
             raise SimulationError("the environment has not begun", field=what, cure="call env.reset() first")
 
     def _rows(self, robots: Any) -> np.ndarray:
@@ -283,7 +284,8 @@ class Environment:
         for name in ("terms", "reward", "terminated", "truncated"):
             self._outcome[rows, self._outcome_spans[name]] = 0
 
-    def _actions(self, actions: Any, rows: np.ndarray | None) -> np.ndarray:
+    def checked_actions(self, actions: Any, rows: np.ndarray | None) -> np.ndarray:
+        """Actions as kernels take them; of rows that do not act, zero."""
         shape = (self.batch, self.action_size)
         found = numbers("actions", actions, self.sim.dtype)
         if found.shape != shape:
@@ -292,7 +294,7 @@ class Environment:
         found = found if rows is None else np.where(np.isin(np.arange(self.batch), rows)[:, None], found, 0)
         if not np.isfinite(found).all():
             robot, k = np.argwhere(~np.isfinite(found))[0]
-            problem = f"action {self.action_names[k]!r} of robot {robot} is {found[robot, k]}"
+            problem = f"action {self.action_names[k]!r} of robot {self.sim.first + robot} is {found[robot, k]}"
             raise SimulationError(problem, field="actions", cure="give finite numbers")
         return np.ascontiguousarray(found)
 
@@ -305,7 +307,7 @@ class Environment:
             if len(wrong):
                 robot, k = wrong[0]
                 value = self._outcome[robot, self._outcome_spans[part].start + k]
-                problem = f"{names[k]} of robot {robot} is {value}"
+                problem = f"{names[k]} of robot {self.sim.first + robot} is {value}"
                 cure = f"look at env.sim.q[{robot}] and .v, and at what the term divides by or takes roots of"
                 raise SimulationError(problem, subject=names[k], field="value", cure=cure)
 
@@ -405,7 +407,7 @@ class Environment:
         for name, target in targets.items():
             target[...] = state[name]
         self.weights.update(zip(self.weights, map(float, state["weights"]), strict=True))
-        self._has_begun = True
+        self.has_begun = True
 
     def controller(self, policy: Any, *, from_sensors: bool | None = None) -> Controller:
         """A policy as a controller, compiled with the step of any simulation of the robot.

@@ -17,6 +17,7 @@ from pliant.errors import SimulationError
 from pliant.robot import Free
 from pliant.scalar import Scalar, cos, maximum, minimum, sin
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 from pliant.spatial import Vector
 
 MODES = ("startup", "reset", "interval")
@@ -54,6 +55,10 @@ class Event:
             raise SimulationError(
                 f"{subject} is called with ({shown}): {wrong}", subject=subject, field="event"
             ) from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        subject = f"event {function_name(self.function)!r}"
+        return self.__dict__ | {"function": kept(self.function, None, subject, "function")}
 
     def __call__(self, label: str, now: Now, chance: Chance) -> Mapping[str, Any]:
         """What it changes."""

@@ -18,6 +18,7 @@ from pliant.errors import SimulationError
 from pliant.scalar import Expr, Scalar, either, is_constant
 from pliant.scalar.ops import CONDITIONS
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 
 
 @explained
@@ -57,6 +58,9 @@ class Term:
             raise SimulationError(problem, subject=subject, field="parameters") from None
         except ValueError:  # some functions of C do not tell their arguments
             pass
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"function": kept(self.function, None, f"{self.kind} {self.name!r}", "function")}
 
     @property
     def name(self) -> str:

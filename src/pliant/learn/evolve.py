@@ -25,10 +25,13 @@ from pliant.learn.states import (
     NotFiniteError, copied, failure, generator, generator_words, policy_of, set_generator,
 )  # fmt: skip
 from pliant.learn.stopwatch import Stopwatch
-from pliant.learn.tape import zeros
+from pliant.learn.tape import Tape, zeros
 
 # velocity may be so many steps long
 _FASTEST = 2.0
+BLOCK = 16
+"""Robots whose observations are summed up together, so that a batch can be split between them."""
+
 # sigma changes by this share at most in an iteration, and stays within these
 _MOST, _RANGE = 0.2, (1e-3, 1.0)
 
@@ -45,11 +48,21 @@ class Evolve:
 
     kind = "evolve"
 
-    def __init__(self, env: Environment, settings: EvolveSettings, watch: Stopwatch, threads: int = 1):
+    def __init__(
+        self, env: Environment, settings: EvolveSettings, watch: Stopwatch, threads: int = 1, *,
+        batch: int | None = None, first: int = 0,
+    ):  # fmt: skip
+        """Set up a training.
+
+        Args:
+            env: of all robots, or of a share of them.
+            batch, first: how many there are in all, and which one is the first of ``env``, a multiple of `BLOCK`.
+        """
         self.env, self.settings, self.watch = env, settings, watch
-        sets = env.batch // settings.group
-        if sets < 2 or sets % 2 or sets * settings.group != env.batch:
-            raise LearningError(f"{env.batch} robots are no pairs of groups of {settings.group}", subject="evolve",
+        self.batch, self.first = env.batch if batch is None else batch, first
+        sets = self.batch // settings.group
+        if sets < 2 or sets % 2 or sets * settings.group != self.batch:
+            raise LearningError(f"{self.batch} robots are no pairs of groups of {settings.group}", subject="evolve",
                                 field="group", cure="take a batch that is a multiple of twice the group")  # fmt: skip
         n = env.observation_sizes["actor"]
         self.crowd = Crowd((n, *settings.hidden, env.action_size), settings.activation, env.batch, threads)
@@ -60,33 +73,52 @@ class Evolve:
             weights[:] = self.rng.normal(size=weights.shape) / np.sqrt(weights.shape[1])
         self.std = np.full(self.crowd.size, settings.std, np.float32)
         self.velocity = np.zeros(self.crowd.size, np.float32)
-        self.normaliser = Normaliser(n, settings.observation_clip, settings.observation_memory)
+        blocks = -(-self.batch // BLOCK)
+        self.normaliser = Normaliser(n, settings.observation_clip, settings.observation_memory, blocks)
         self._seen = zeros(env.batch, n)
-        self._look = self.normaliser.tape(self._seen, self.crowd.x)
+        ends = [(k, min(k + BLOCK, env.batch)) for k in range(0, env.batch, BLOCK)]
+        self._looks = [
+            ((first + a) // BLOCK, b - a, self.normaliser.tape(self._seen[a:b], self.crowd.x[a:b])) for a, b in ends
+        ]
         self._actions = np.zeros((settings.horizon, env.batch, env.action_size), np.float32)
         self.steps = self.iterations = 0
 
     def iterate(self) -> dict[str, float]:
         """Try policies on all robots, and move their mean; returns what was measured."""
-        s, watch = self.settings, self.watch
-        watch.start()
-        sets = self.env.batch // s.group
-        noise = self.rng.standard_normal((sets // 2, self.crowd.size), np.float32)
-        offsets = noise * self.std
-        tried = np.concatenate([self.mean + offsets, self.mean - offsets])
-        self.crowd.put(np.repeat(tried, s.group, axis=0))
-        watch.lap("update")
-        returns = self._returns().reshape(sets, s.group).mean(axis=1)
-        self._move(noise, returns)
+        self.watch.start()
+        found = self.improve(self.attempt())
+        return found | dict(self.env.metrics())
+
+    def attempt(self) -> np.ndarray:
+        """What each robot of the environment earns with parameters of its own, until its first episode is over."""
+        self.draw()
+        sets, robots = self.batch // self.settings.group, self.first + np.arange(self.env.batch)
+        # pairs on either side of the mean: set k goes with set k + sets / 2
+        pair, is_minus = np.divmod(robots // self.settings.group, sets // 2)[::-1]
+        offsets = self._noise[pair] * self.std
+        self.crowd.put(np.where(is_minus[:, None] > 0, self.mean - offsets, self.mean + offsets))
+        self.watch.lap("update")
+        return self._returns()
+
+    def draw(self) -> None:
+        """Draw the noise of all parameters that are tried."""
+        sets = self.batch // self.settings.group
+        self._noise = self.rng.standard_normal((sets // 2, self.crowd.size), np.float32)
+
+    def improve(self, earned: np.ndarray) -> dict[str, float]:
+        """Move the mean by what all robots have earned; returns what was measured."""
+        s = self.settings
+        returns = earned.reshape(-1, s.group).mean(axis=1)
+        self._move(self._noise, returns)
         self.normaliser.merge()
-        watch.lap("update")
-        self.steps += self._actions.shape[0] * self.env.batch
+        self.watch.lap("update")
+        self.steps += s.horizon * self.batch
         self.iterations += 1
         found = {"return/mean": float(returns.mean()), "return/best": float(returns.max())}
-        return found | {"std": float(self.std.mean())} | dict(self.env.metrics())
+        return found | {"std": float(self.std.mean())}
 
     def _returns(self) -> np.ndarray:
-        """What each robot earns until its first episode is over."""
+        """The same of robots whose parameters are in the crowd."""
         env, watch = self.env, self.watch
         seen = env.reset(seed=self._rollout_seed())["actor"]
         start = copied(env.state)
@@ -94,8 +126,8 @@ class Evolve:
         try:
             for t, actions in enumerate(self._actions):
                 self._seen[:] = seen
-                self._look()
-                if not self.normaliser.note(env.batch):
+                # (a list: all of them look)
+                if not all([self._look(*look) for look in self._looks]):
                     raise NotFiniteError(first_bad("observation (actor)", seen, env.observation_names["actor"]), t)
                 actions[:] = self.crowd()
                 if not np.isfinite(actions).all():
@@ -114,6 +146,10 @@ class Evolve:
         except NotFiniteError as bad:
             raise failure(bad, self, start, self._actions) from None
         return total
+
+    def _look(self, block: int, rows: int, tape: Tape) -> bool:
+        tape()
+        return self.normaliser.note(rows, block)
 
     def _rollout_seed(self) -> int:
         """Of the starts of this rollout: others for each, the same ones after a break."""

@@ -25,13 +25,14 @@ class Normaliser:
         shift, scale: what observations are normalised with until the next `merge`.
     """
 
-    def __init__(self, size: int, clip: float, memory: float):
+    def __init__(self, size: int, clip: float, memory: float, blocks: int = 1):
+        """Set it up; sums of several blocks of robots are kept apart, so that they may come from several places."""
         self.clip, self.memory, self.size = clip, memory, size
         self.mean, self.var, self.count = np.zeros(size), np.ones(size), 0.0
         self._shift, self._scale, self._clip = zeros(padded(size)), zeros(padded(size)), zeros(1)
         self.shift, self.scale = self._shift[:size], self._scale[:size]
         self._clip[0] = clip
-        self._step, self._sums = zeros(2, padded(size)), np.zeros((2, size))
+        self._step, self._sums = zeros(2, padded(size)), np.zeros((blocks, 2, size))
         self._seen = 0
         self._begin()
 
@@ -48,12 +49,22 @@ class Normaliser:
         made.normalise(x, y, self._shift, self._scale, self._clip, self._step)
         return made
 
-    def note(self, rows: int) -> bool:
+    def note(self, rows: int, block: int = 0) -> bool:
         """Take the sums of so many rows that a tape has normalised; returns whether all was finite."""
         self._seen += rows
-        self._sums += self._step[:, : self.size]
+        self._sums[block] += self._step[:, : self.size]
         self._step[:] = 0
-        return bool(np.isfinite(self._sums).all())
+        return bool(np.isfinite(self._sums[block]).all())
+
+    @property
+    def noted(self) -> tuple[int, np.ndarray]:
+        """Rows so far, and their sums by block; set it to take those of other places."""
+        return self._seen, self._sums.copy()
+
+    @noted.setter
+    def noted(self, given: tuple[int, np.ndarray]) -> None:
+        self._seen = int(given[0])
+        self._sums[...] = given[1]
 
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Normalised observations, which are not noted."""
@@ -66,7 +77,10 @@ class Normaliser:
         if not self._seen:
             return
         scale = self.scale.astype(np.float64)
-        mean, square = self._sums / self._seen
+        total_sums = self._sums[0].copy()
+        for sums in self._sums[1:]:
+            total_sums += sums
+        mean, square = total_sums / self._seen
         var = (square - mean * mean) / scale**2
         mean = mean / scale + self.shift
         if mirror is not None:

@@ -1,10 +1,7 @@
 """The source of a log: the robot, the ground, the settings and the versions that made it."""
 
-import pickle
-import platform
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -14,13 +11,11 @@ import numpy as np
 from pliant.contact.ground import Ground, height_map, stairs
 from pliant.contact.ground_faces import Faces, MapFaces, StairFaces
 from pliant.errors import ContactError, PliantError
-from pliant.recording.formulas import Formula, LawFormulas
+from pliant.scalar.formulas import MOTOR_LAW, Formula, LawFormulas
+from pliant.files.versions import versions
 from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
 from pliant.signatures import explained
-
-SPRING_LAW = ("x",)
-MOTOR_LAW = ("u", "q", "v", "t")
 
 
 @explained
@@ -59,27 +54,12 @@ class Source:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         ground = self.ground and ground_parts(self.ground)
         plain_ones = {"settings": dict(self.settings), "versions": dict(self.versions)}
-        return state | plain_ones | {"robot": _kept_robot(self.robot), "ground": ground}
+        return state | plain_ones | {"ground": ground}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in (state | {"ground": state["ground"] and ground_of(state["ground"])}).items():
             object.__setattr__(self, name, value)
         self.__post_init__()
-
-
-def versions() -> dict[str, str]:
-    """The versions of Pliant and of the libraries on which its numbers depend."""
-    import llvmlite
-
-    import pliant
-
-    return {
-        "pliant": pliant.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "llvmlite": llvmlite.__version__,
-        "platform": f"{sys.platform} {platform.machine()}",
-    }
 
 
 def plain(value: Any) -> Any:
@@ -102,27 +82,7 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
-# ---- robots and grounds that pickle: each function as the formula that it computes
-
-
-def _kept_robot(robot: Robot) -> Robot:
-    """The robot with formulas in place of functions that do not pickle."""
-    joints, motors = robot.joints, robot.motors
-    for joint in joints.values():
-        if any(law is not None and not _pickles(law) for law in joint.law):
-            formulas = tuple(law and Formula.of(law, SPRING_LAW) for law in joint.law)
-            joints = joints.replaced(replace(joint, law=formulas))
-    for motor in motors.values():
-        if motor.law is not None and not _pickles(motor.law):
-            motors = motors.replaced(replace(motor, law=kept_law(motor.law)))
-    sensors = robot.sensors
-    for sensor in sensors.values():
-        if any(e.law is not None and not _pickles(e.law) for e in sensor.errors):
-            errors = tuple(replace(e, law=e.law and Formula.of(e.law, SPRING_LAW)) for e in sensor.errors)
-            sensors = sensors.replaced(replace(sensor, errors=errors))
-    parts = {"joints": joints, "motors": motors, "sensors": sensors}
-    changed = {name: part for name, part in parts.items() if part is not getattr(robot, name)}
-    return replace(robot, **changed) if changed else robot
+# ---- laws and grounds as formulas
 
 
 def kept_law(law: Any) -> Any:
@@ -130,14 +90,6 @@ def kept_law(law: Any) -> Any:
     if isinstance(law, MotorLaw):
         return MotorLaw(LawFormulas.of(law.function, MOTOR_LAW, len(law.memory)), law.memory)
     return Formula.of(law, MOTOR_LAW)
-
-
-def _pickles(function: Any) -> bool:
-    try:
-        pickle.dumps(function)
-    except Exception:  # whatever a user's object does
-        return False
-    return True
 
 
 def ground_parts(ground: Ground) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pliant.checks import check, check_name, is_zero
 from pliant.errors import RobotError, unknown_name
 from pliant.robot.joints import JointKind
 from pliant.scalar import Scalar
+from pliant.scalar.pickling import kept_law, kept_motor_law
 from pliant.spatial import Inertia, Transform
 
 Law = Callable[[Scalar], Scalar]
@@ -154,6 +155,9 @@ class Joint:
             full = Limits((of.lower,) * nq, (of.upper,) * nq, (of.velocity,) * nv, (of.effort,) * nv)
             object.__setattr__(self, "limits", full)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"law": tuple(kept_law(law, f"joint {self.name!r}") for law in self.law)}
+
     @property
     def has_spring(self) -> bool:
         """Whether some dof has a spring."""
@@ -197,6 +201,9 @@ class MotorLaw:
 
     function: Callable[..., Any]
     memory: tuple[float, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"function": kept_law(self.function, "a motor", len(self.memory))}
 
 
 @dataclass(frozen=True)
@@ -289,6 +296,9 @@ class Motor:
     cogging: Scalar = 0
     ripple_periods: Scalar = 0
     coupling: tuple[tuple[str, Scalar], ...] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"law": kept_motor_law(self.law, f"motor {self.name!r}")}
 
     @property
     def armature(self) -> Scalar:

@@ -17,10 +17,11 @@ their physics; here is their description.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pliant.checks import is_zero
 from pliant.scalar import Scalar, is_constant
+from pliant.scalar.pickling import kept_law
 
 SensorKind = Literal["imu", "encoder", "torque", "wrench", "contact", "pose", "scan", "range"]
 
@@ -88,6 +89,9 @@ class SensorError:
     range: tuple[Scalar, ...] = ()
     resolution: tuple[Scalar, ...] = ()
     law: Callable[[Scalar], Scalar] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"law": kept_law(self.law, f"channel {self.channel!r}")}
 
 
 PER_ENTRY = ("noise", "bias", "drift", "scale", "offset", "gain", "range", "resolution")

@@ -12,6 +12,7 @@ from pliant.errors import Place, SimulationError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
 from pliant.signatures import explained
+from pliant.scalar.pickling import kept
 
 
 @explained
@@ -38,6 +39,10 @@ class Controller:
     function: Callable[..., Any]
     commands: int = 0
     memory: Sequence[float] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a simulation, which knows the robot, keeps formulas of its own controller
+        return self.__dict__ | {"function": kept(self.function, None, f"controller {self.name!r}", "function")}
 
     def __call__(
         self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any, sensors: Any = None

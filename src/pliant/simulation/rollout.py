@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -62,13 +62,33 @@ def rollout(
     """`Simulation.rollout`, which documents the arguments."""
     threads = sim.threads if threads is None else threads
     check("threads", threads, "1 or more", is_whole(threads) and threads > 0)
+    work = asked(sim, states, controls, periods, channels)
+    found = roll(sim, work.start, work.controls, work.periods, work.names, int(threads), work.robots, out)
+    return rolled(sim, found, work.periods)
+
+
+class Work(NamedTuple):
+    """What a rollout has to do: arguments of `roll`."""
+
+    start: np.ndarray
+    controls: np.ndarray | None
+    periods: int
+    names: tuple[str, ...]
+    robots: int | None
+
+
+def asked(sim: "Simulation", states: Any, controls: Any, periods: int | None, channels: Sequence[str]) -> Work:
+    """The work that a user asks for, checked."""
     check("periods", periods, "None, or 0 or more", periods is None or (is_whole(periods) and periods >= 0))
     names = channel_names(channels, sim.layout.sizes, "the state")
     start = _start(sim, states)
     given, count = _controls(sim, controls, periods)
-    robots = _robots(sim, start, given)
-    found = roll(sim, start, given, count, names, int(threads), robots, out)
-    if sim.is_look_due(count):
+    return Work(start, given, count, names, _robots(sim, start, given))
+
+
+def rolled(sim: "Simulation", found: dict[str, np.ndarray], periods: int) -> Rollout:
+    """The result of what `roll` has found; warns of troubles if a look is due."""
+    if sim.is_look_due(periods):
         look_at_rollout(sim, found["next"])
     return Rollout(State(found.pop("next"), sim.layout), found, sim.robot)
 
@@ -87,6 +107,7 @@ def channel_names(channels: Any, valid: Mapping[str, Any] | Sequence[str], owner
 def roll(
     sim: "Simulation", start: np.ndarray, controls: np.ndarray | None, periods: int, names: tuple[str, ...],
     threads: int, robots: int | None, out: Mapping[str, np.ndarray] | None = None,
+    parameters: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """The channels of so many periods, and the state at the end as "next".
 
@@ -95,19 +116,28 @@ def roll(
         controls: (periods, n), (robots, periods, n), or None for zero.
         names: of the channels; "state" for the whole state.
         robots: how many, None for one without a batch axis.
+        parameters: of the robots; None for those of the simulation.
     """
-    parameters = sim.parameters.data
-    if parameters.ndim == 2 and parameters.shape[0] != robots:
-        parameters = parameters[0]  # there are none: the numbers of robots have been compared
+    values = sim.parameters.data if parameters is None else parameters
+    if values.ndim == 2 and values.shape[0] != robots:
+        values = values[0]  # there are none: the numbers of robots have been compared
     n, lead = sim.plan.inputs, () if robots is None else (robots,)
     given = np.zeros((periods, n), sim.dtype) if controls is None else np.ascontiguousarray(controls, sim.dtype)
+    found = room_for(sim, names, robots, periods, out)
+    end = np.empty((*lead, sim.layout.size), sim.dtype)
+    sim.kernels.advance(start, given, values, end, found, periods=periods, threads=threads)
+    return {**found, "next": end}
+
+
+def room_for(
+    sim: "Simulation", names: tuple[str, ...], robots: int | None, periods: int, out: Mapping[str, np.ndarray] | None
+) -> dict[str, np.ndarray]:
+    """Arrays for channels: those of the user, checked, and new ones for the others."""
     if out is not None:
         _check_outputs(sim, names, out, robots, periods)
     own, sizes = out or {}, {"state": sim.layout.size, **sim.layout.sizes}
-    found = {name: own[name] if name in own else np.empty((*lead, periods, sizes[name]), sim.dtype) for name in names}
-    end = np.empty((*lead, sim.layout.size), sim.dtype)
-    sim.kernels.advance(start, given, parameters, end, found, periods=periods, threads=threads)
-    return {**found, "next": end}
+    lead = () if robots is None else (robots,)
+    return {name: own[name] if name in own else np.empty((*lead, periods, sizes[name]), sim.dtype) for name in names}
 
 
 def _start(sim: "Simulation", states: Any) -> np.ndarray:

@@ -80,7 +80,7 @@ def keys_after(sim: "Simulation", robots: Any, seed: int | None) -> np.ndarray |
         now = sim.data.reshape(-1, sim.layout.size)[numbers][:, sim.layout.span("chance")].astype(float)
         keys = np.stack(next_key(list(now.T)), axis=-1)
     else:
-        keys = keys_of(seed, numbers)
+        keys = keys_of(seed, sim.first + numbers)
     return keys[0] if sim.batch is None else keys
 
 
@@ -116,7 +116,7 @@ def _turned_on(sim: "Simulation", data: np.ndarray, keys: np.ndarray | None, rob
     if sim.layout.sizes["chance"]:
         lead = data.shape[:-1]
         if keys is None:
-            keys = keys_of(sim.seed, np.arange(int(np.prod(lead)))).reshape(*lead, -1)
+            keys = keys_of(sim.seed, sim.first + np.arange(int(np.prod(lead)))).reshape(*lead, -1)
         data[..., sim.layout.span("chance")] = keys
     parameters = sim.parameters.data
     if parameters.ndim == 2 and robots is not None:

@@ -30,6 +30,7 @@ from pliant.simulation.model import StepModel, as_forces, as_held
 from pliant.simulation.moving import Moving, in_use
 from pliant.simulation.noticing import Places, look, new_divergences, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
+from pliant.simulation.pickling import parts_of, remade
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
 from pliant.simulation.running import blocks_of, record, source_of
@@ -69,6 +70,7 @@ class Simulation:
         layout: what these numbers are.
         parameters: values of the numbers declared as varying, to read and to set.
         divergences: robots that have been frozen, and why; `troubles` has more.
+        first: number of the first robot, where others have those before it: random numbers go by numbers.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Simulation:
         self.batch = None if batch is None else int(batch)
         self.precision, self.threads, self.progress = precision, int(threads), progress
         self.divergences: list[Divergence] = []
-        self.seed = check_seed(seed)
+        self.seed, self.first = check_seed(seed), 0
         surface, (on_bodies, by_chance) = None if ground is None else as_ground(ground), as_forces(forces, self.robot)
         self.model = StepModel(
             self.robot, float(dt), surface, contact, on_bodies, precision, limits, as_held(held), by_chance, coriolis
@@ -160,6 +162,9 @@ class Simulation:
         self._rolled = 0  # periods of rollouts since the last look at one
         tell_rounding(self)
         self.reset(seed=self.seed)
+
+    def __reduce__(self) -> Any:
+        return remade, (type(self), parts_of(self))
 
     # ---- the state at this moment
 

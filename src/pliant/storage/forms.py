@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pliant.errors import PliantError, RobotError
-from pliant.recording.formulas import Formula, LawFormulas
+from pliant.scalar.formulas import Formula, LawFormulas
 from pliant.recording.log import Event
 from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, MotorLaw, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind

@@ -17,11 +17,8 @@ from pliant.errors import ContactError, PliantError, RobotError, unknown_name
 from pliant.meshes.mesh_file import FAR
 from pliant.meshes.stored_mesh import StoredMesh
 from pliant.meshes.surfaces import Surface, distinct_rows
-from pliant.recording.formulas import MAX_NODES, Formula, LawFormulas
 from pliant.recording.log import Log
-from pliant.recording.source import (
-    MOTOR_LAW, SPRING_LAW, Source, ground_of, ground_parts, kept_law, plain, versions,
-)  # fmt: skip
+from pliant.recording.source import Source, ground_of, ground_parts, kept_law, plain, versions
 from pliant.robot import Body, Finding, Frame, Geometry, Joint, JointKind, Motor, MotorLaw, Named, Report, Robot
 from pliant.robot.contacts import check_pair, check_shape
 from pliant.robot.model import WORLD
@@ -29,6 +26,7 @@ from pliant.robot.part_checks import check_joint, check_motor, check_spring, che
 from pliant.robot.sensor_options import check_sensor
 from pliant.robot.sensors import Sensor
 from pliant.scalar import is_constant
+from pliant.scalar.formulas import MAX_NODES, MOTOR_LAW, SPRING_LAW, Formula, LawFormulas
 from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form

@@ -19,6 +19,10 @@ from pliant.scalar.ops import TABLE
 # what readers accept: a ground of stairs has some dozen nodes, a law measured at a thousand points some thousand
 MAX_NODES = 100_000
 
+SPRING_LAW = ("x",)
+MOTOR_LAW = ("u", "q", "v", "t")
+"""Arguments of laws: of springs and of errors of sensors, and of motors."""
+
 
 @dataclass(frozen=True, eq=False)
 class Formula:
@@ -46,7 +50,12 @@ class Formula:
     def of(cls, function: Callable[..., Scalar], inputs: Sequence[str]) -> "Formula":
         """The formula that a function, generic over the scalar, computes of arguments of these names."""
         graph = Graph()
-        result = graph.lift(function(*(graph.input(name) for name in inputs)))
+        name = getattr(function, "__name__", None) or getattr(function, "name", "formula")
+        return cls._traced(graph, function(*(graph.input(name) for name in inputs)), inputs, str(name))
+
+    @classmethod
+    def _traced(cls, graph: Graph, result: Scalar, inputs: Sequence[str], name: str) -> "Formula":
+        result = graph.lift(result)
         # the inputs come first, whether or not they are used
         needed = nodes_of([*graph.nodes[: len(inputs)], result])
         places = {node.index: k for k, node in enumerate(needed)}
@@ -62,8 +71,7 @@ class Formula:
                     tables.append(node.value)
                 own = (tables.index(node.value),) if node.op == "lookup" else ()
                 nodes.append((node.op, *own, *(places[a.index] for a in node.args)))
-        name = getattr(function, "__name__", None) or getattr(function, "name", "formula")
-        return cls(tuple(inputs), tuple(nodes), places[result.index], tuple(tables), str(name))
+        return cls(tuple(inputs), tuple(nodes), places[result.index], tuple(tables), name)
 
     def __call__(self, *arguments: Scalar) -> Scalar:
         """The function's result, in the scalars of the arguments."""
@@ -151,6 +159,25 @@ class LawFormulas:
         """Torque and memory."""
         torque, *after = (formula(u, q, v, t, *memory) for formula in self.formulas)
         return torque, after
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaRow:
+    """Several formulas of the same arguments: a function that returns a list."""
+
+    formulas: tuple[Formula, ...]
+
+    @classmethod
+    def of(cls, function: Callable[..., Sequence[Scalar]], inputs: Sequence[str]) -> "FormulaRow":
+        """The formulas of what a function returns, of arguments of these names."""
+        graph = Graph()
+        results = function(*(graph.input(name) for name in inputs))
+        name = getattr(function, "__name__", "formula")
+        return cls(tuple(Formula._traced(graph, result, inputs, name) for result in results))
+
+    def __call__(self, *arguments: Scalar) -> list[Scalar]:
+        """All results."""
+        return [formula(*arguments) for formula in self.formulas]
 
 
 def _node(k: int, node: list[Any], inputs: int, tables: int) -> tuple[Any, ...]:
