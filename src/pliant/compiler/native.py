@@ -315,9 +315,11 @@ def _turn(key: str) -> Iterator[bool]:
             with contextlib.suppress(ImportError, OSError):
                 import fcntl
 
-                where.mkdir(mode=0o700, parents=True, exist_ok=True)
-                # a few files for all entries, which stay
-                file = stack.enter_context((where / f".turn-{key[:2]}").open("a"))
+                # a few empty files for all entries, which stay, and not among them
+                name = hashlib.sha256(f"{where.absolute()} {key[:2]}".encode()).hexdigest()[:12]
+                path = Path(tempfile.gettempdir()) / f"pliant-{os.getuid()}-{name}.turn"
+                file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+                stack.callback(os.close, file)
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
