@@ -161,9 +161,11 @@ def turn(key: str) -> Iterator[bool]:
             with suppress(ImportError, OSError):
                 import fcntl
 
-                where.mkdir(mode=0o700, parents=True, exist_ok=True)
-                # a few files for all entries, which stay; opening one never waits, whatever it is
-                descriptor = os.open(where / f".turn-{key[:2]}", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
+                # a few empty files for all entries, which stay, and not among them; opening one never waits
+                name = hashlib.sha256(f"{where.absolute()} {key[:2]}".encode()).hexdigest()[:12]
+                path = Path(tempfile.gettempdir()) / f"pliant-{os.getuid()}-{name}.turn"
+                flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
+                descriptor = os.open(path, flags, 0o600)
                 stack.callback(os.close, descriptor)
                 end = time.monotonic() + _PATIENCE
                 while time.monotonic() < end:
