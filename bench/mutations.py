@@ -5,13 +5,17 @@ same. Values that files get are those on which readers stumble: numbers that are
 many digits; names that exist twice or not at all; paths that lead elsewhere; letters of other alphabets.
 """
 
+import io
 import re
+import warnings
+import zipfile
 from collections.abc import Callable
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
-__all__ = ["mutated_bytes", "mutated_lines", "mutated_xml"]
+__all__ = ["mutated_archive", "mutated_bytes", "mutated_lines", "mutated_xml"]
 
 VALUES = (
     "", " ", "0", "-0", "-1", "1", "1e-300", "1e300", "1e400", "-1e400", "nan", "inf", "-inf", "0x10", "1_000", "1,5",
@@ -90,6 +94,56 @@ def mutated_xml(rng: np.random.Generator, data: bytes) -> bytes:
         name = ("utf-16", "utf-8-sig", "latin-1", "utf-32")[rng.integers(4)]
         return text.encode(name, "replace")
     return text.encode("utf-8", "surrogatepass")
+
+
+def mutated_archive(rng: np.random.Generator, data: bytes) -> bytes:
+    """A zip archive of arrays and JSON with members changed, lost, doubled or renamed; checksums are right again."""
+    if rng.random() < 0.3:
+        return mutated_bytes(rng, data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = [(name, archive.read(name)) for name in archive.namelist()]
+    for _ in range(_few(rng)):
+        k, kind = int(rng.integers(len(members))), rng.integers(8)
+        name, content = members[k]
+        if kind == 0:
+            del members[k]
+        elif kind == 1:
+            members.append((name, members[rng.integers(len(members))][1]))
+        elif kind == 2:
+            members[k] = _value(rng)[:200] or "x", content
+        elif kind == 3 and name.endswith(".npy"):
+            members[k] = name, _other_array(rng, content)
+        elif name.endswith(".json"):
+            members[k] = name, mutated_lines(rng, content.replace(b",", b",\n"))
+        else:
+            members[k] = name, mutated_bytes(rng, content)
+        members = members or [("about.json", b"{}")]
+    found = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(found, "w") as archive:
+        warnings.simplefilter("ignore")  # of names that come twice
+        for name, content in members:
+            archive.writestr(name.encode("utf-8", "replace").decode(), content)
+    return found.getvalue()
+
+
+def _other_array(rng: np.random.Generator, content: bytes) -> bytes:
+    """An array of other numbers, type or shape."""
+    try:
+        array = np.lib.format.read_array(io.BytesIO(content))
+    except ValueError:  # damaged by a mutation before
+        return mutated_bytes(rng, content)
+    kinds: tuple[Callable[[], Any], ...] = (
+        lambda: array.astype(("i1", "c16", "U3", "?", "f2", "M8[s]")[rng.integers(6)]),
+        lambda: array.reshape(-1),
+        lambda: array[..., :-1] if array.ndim and array.shape[-1] else array,
+        lambda: np.full_like(array, (np.nan, np.inf, 1e300, -1, 0)[rng.integers(5)]),
+        lambda: array[None],
+        lambda: np.zeros((0,)),
+    )
+    changed = io.BytesIO()
+    with np.errstate(all="ignore"):
+        np.lib.format.write_array(changed, kinds[rng.integers(len(kinds))](), allow_pickle=False)
+    return changed.getvalue()
 
 
 def _few(rng: np.random.Generator) -> int:

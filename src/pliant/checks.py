@@ -67,10 +67,11 @@ def as_scalar(x: Any) -> Any:
         x = x.item()
     if not isinstance(x, Real) or is_constant(x):
         return x
+    number: Any = x
     try:
         return float(x)
     except OverflowError:  # a fraction of huge numbers
-        return math.inf if x > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def function_name(function: Callable[..., Any]) -> str:

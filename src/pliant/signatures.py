@@ -178,6 +178,8 @@ def _fits_class(value: Any, kind: Any, inside: tuple[Any, ...]) -> bool:
         return isinstance(value, os.PathLike)
     if getattr(kind, "_is_protocol", False):
         return True
+    if kind.__module__.startswith("pliant"):
+        return isinstance(value, kind)
     if issubclass(kind, Mapping):
         fits = isinstance(value, Mapping)
         return fits and (len(inside) < 2 or all(_fits(k, inside[0]) and _fits(x, inside[1]) for k, x in value.items()))
@@ -191,8 +193,7 @@ def _fits_several(value: Any, kind: type, inside: tuple[Any, ...]) -> bool:
         return _is_arraylike(value) and value.ndim > 0
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return False
-    is_own = kind.__module__.startswith("pliant")
-    if is_own or not isinstance(value, Sequence | Set | Mapping):
+    if not isinstance(value, Sequence | Set | Mapping):
         # iterators cannot be looked at without using them up
         return isinstance(value, kind)
     entries = list(value)
@@ -228,8 +229,9 @@ def _is_thinkable(value: Any) -> bool:
         return _is_even(value) and all(_is_thinkable(entry) for entry in value)
     if isinstance(value, Complex) and not isinstance(value, Real):
         return False
+    array: Any = value
     if type(value).__name__ == "ndarray":
-        return value.dtype.kind in "fiubO"
+        return array.dtype.kind in "fiubO"
     is_named = isinstance(value, type | types.ModuleType | types.GeneratorType | bytes | Set)
     return not is_named and type(value) is not object
 

@@ -116,7 +116,7 @@ def test_a_log_that_was_cut_off(program, log_file: Path, share: float) -> None:
 
 
 def test_a_log_is_shown(program, shown: list, log_file: Path) -> None:
-    assert program("view", log_file, "--port", "8099", "--no-browser").code == 0
+    assert program("view", log_file, "--port", "8099", "--host", "0.0.0.0", "--no-browser").code == 0
     name, (log,), options = shown[0]
     assert (name, log.batch, log.source.robot.name) == ("view_log", 3, "pendulum")
     assert options | {"port": 8099, "browser": False, "block": True} == options

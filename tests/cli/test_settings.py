@@ -24,6 +24,9 @@ def test_numbers_rows_springs_and_pushes() -> None:
     assert numbers("--x", 3) == (3.0,)
     assert row("--x", ["0,1", "2"]) == row("--x", "0,1,2") == row("--x", [0, 1, 2]) == (0.0, 1.0, 2.0)
     assert row("--x", ["knee=0.5,hip=1"]) == row("--x", ["knee=0.5", "hip=1"]) == row("--x", {"knee": 0.5, "hip": 1})
+    several = {"plane": (0.0, 0.0, 1.0, 0.0), "knee": 0.5}
+    assert row("--x", "plane=0,0,1,0,knee=0.5") == row("--x", ["plane=0,0,1,0", "knee=0.5"]) == several
+    assert row("--x", {"plane": [0, 0, 1, 0], "knee": 0.5}) == several
     assert springs("--x", ["knee=1e4,10", "hip=2e3"]) == springs("--x", {"knee": [1e4, 10], "hip": 2000})
     assert pushes("--x", "base=1,2,3@0.5:1") == (Push("base", (1, 2, 3), 0.5, 1),)
     two = Push("a", (1, 0, 0), 0, math.inf), Push("b", (0, 1, 0), 2, math.inf)

@@ -52,7 +52,7 @@ def test_a_long_chain_with_limits_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     builder.body("b0")
     for k in range(1, 26):
         builder.body(f"b{k}", mass=1, inertia=(0.1, 0, 0, 0.1, 0, 0.1))
-        builder.joint(f"j{k}", "revolute", f"b{k - 1}", f"b{k}", axis=(0, 1, 0), limits=(-1, 1))
+        builder.joint(f"j{k}", "revolute", f"b{k - 1}", f"b{k}", (0, 0, 0.2), axis=(0, 1, 0), limits=(-1, 1))
     with pytest.raises(TraceError) as error:
         pliant.Simulation(builder.build()).step()
     assert error.value.field == "operations"

@@ -31,7 +31,7 @@ def convert(
     xacro_arg: XacroArguments = None,
     json: Json = False,
 ) -> None:
-    """Write a robot as URDF or MJCF, and print what that format cannot hold."""
+    """Write a robot as URDF or MJCF; print what is lost."""
     suffix = Path(out).suffix.lower()
     if suffix not in _WRITERS:
         cure = f"it writes {' and '.join(_WRITERS)} (MJCF)"

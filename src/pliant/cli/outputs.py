@@ -73,7 +73,7 @@ def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapp
     writers: dict[str, Callable[[str], Any]] = {
         "log": lambda path: write_log(log, path),
         "plot": lambda path: _plot_to(log, (), path),
-        "video": lambda path: log.to_video(path),
+        "video": lambda path: log.to_video(path, size=settings.video_size),
         "html": lambda path: log.to_html(path),
         "report": lambda path: log.to_report(path, facts=facts),
     }
@@ -140,6 +140,7 @@ def _plot_to(log: "Log", channels: tuple[str, ...], path: str) -> None:
 def view(
     what: Annotated[str, typer.Argument(metavar="LOG|ROBOT|FILE", help="a log, or a robot's name or file")],
     port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
+    host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines see the page")] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
     base: Base = None,
     packages: Packages = None,
@@ -148,7 +149,7 @@ def view(
 ) -> None:
     """Show a log or a robot in the browser, until Ctrl-C."""
     needs("viser", "view", "pliant view")
-    options: dict[str, Any] = {"port": port, "browser": not no_browser, "block": True}
+    options: dict[str, Any] = {"port": port, "host": host, "browser": not no_browser, "block": True}
     if is_log(what):
         open_log(what).view(**options)
         return

@@ -76,20 +76,36 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(x) for x in _checked(name, several, _NUMBERS, all(_is_number(x) for x in several)))
 
 
-def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
+def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float | tuple[float, ...]]:
     """Entries of q or v: all in order, or a mapping of some by name.
 
-    They come as "0,0.5,1", as "knee=0.5" or several of that form, or as a list or table of TOML.
+    They come as "0,0.5,1", as "knee=0.5" or several of that form, or as a list or table of TOML. A joint with several
+    entries takes all of them, "plane=0,0,1,0".
     """
     if isinstance(value, Mapping):
-        _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
-        return {str(key): float(x) for key, x in value.items()}
+        several = {str(key): x if isinstance(x, list | tuple) else [x] for key, x in value.items()}
+        _checked(name, dict(value), "a number for each name, or several", all(
+            bool(row) and all(_is_number(x) for x in row) for row in several.values()
+        ))  # fmt: skip
+        return {key: float(row[0]) if len(row) == 1 else tuple(map(float, row)) for key, row in several.items()}
     if isinstance(value, Sequence) and not isinstance(value, str) and all(_is_number(x) for x in value):
         return numbers(name, value)
     parts = [part for word in _texts(name, value, _ROW) for part in word.split(",")]
     if not any("=" in part for part in parts):
         return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
-    return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
+    # in a word, numbers without a name go on with the one before
+    words: list[str] = []
+    for word in _texts(name, value, _ROW):
+        for k, part in enumerate(word.split(",")):
+            if k and "=" not in part:
+                words[-1] += f",{part}"
+            else:
+                words.append(part)
+    found: dict[str, float | tuple[float, ...]] = {}
+    for key, given in _pairs(name, words, _ROW).items():
+        own = tuple(_number(name, f"{key}={given}", x, _ROW) for x in given.split(","))
+        found[key] = own[0] if len(own) == 1 else own
+    return found
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
@@ -238,10 +254,10 @@ class Settings:
     xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
     xacro_arg: tuple[str, ...] = _setting(texts, "of a .xacro file; may be repeated", (), metavar="NAME=VALUE")
     height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
-    q: tuple[float, ...] | Mapping[str, float] | None = _setting(
+    q: tuple[float, ...] | Mapping[str, float | tuple[float, ...]] | None = _setting(
         row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
     )
-    v: tuple[float, ...] | Mapping[str, float] | None = _setting(
+    v: tuple[float, ...] | Mapping[str, float | tuple[float, ...]] | None = _setting(
         row, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
     )
     push: tuple[Any, ...] = _setting(
@@ -268,6 +284,9 @@ class Settings:
     log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
     plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")
     video: str | None = _setting(_text, "file for a video: .mp4")
+    video_size: str = _setting(
+        _one_of("preview", "720p", "1080p"), "preview (640 x 360), 720p (default) or 1080p", "720p"
+    )
     html: str | None = _setting(_text, "file for a replay that opens in any browser: .html")
     report: str | None = _setting(_text, "file for a page with summary, plots and replay: .html")
     quiet: bool = _setting(_flag, "print nothing but errors", False)
@@ -370,7 +389,11 @@ def _beside(path: Path, name: str, value: str) -> str:
     """A robot or controller that a settings file names, as the file beside it if there is one."""
     file, colon, function = value.rpartition(":") if name == "controller" else (value, "", "")
     there = path.parent / file
-    return f"{there}{colon}{function}" if file and there.is_file() else value
+    try:
+        is_there = bool(file) and there.is_file()
+    except (OSError, ValueError):  # no path that a file can have
+        return value
+    return f"{there}{colon}{function}" if is_there else value
 
 
 def _option(name: str) -> str:

@@ -313,7 +313,7 @@ def included(element: Element, scope: Scope, count: int) -> tuple[Element, Scope
         return None
     if len(models) > 1:
         journal.note("dropped", subject, f"of its {len(models)} models, the first is taken", element.line)
-    packages = Packages(path.parent, [*scope.packages.given, *scope.packages.roots])
+    packages = Packages(path.parent, dict.fromkeys([*scope.packages.given, *scope.packages.roots]))
     return models[0], Scope("", "", version_of(root, inner_journal), packages, inner_journal)
 
 

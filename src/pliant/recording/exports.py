@@ -220,7 +220,7 @@ class LogExports:
         *,
         fps: float = 30,
         speed: float = 1.0,
-        size: tuple[int, int] = (1280, 720),
+        size: tuple[int, int] | str = "720p",
         camera: "Camera | str | dict[str, Any] | None" = None,
         robots: Robots = None,
         forces: bool = True,
@@ -234,7 +234,7 @@ class LogExports:
             path: ends with .mp4 or .gif.
             fps: pictures per second.
             speed: relative to real time; 0.1 is ten times slower.
-            size: width and height [pixels].
+            size: width and height [pixels], or "preview" (640 x 360), "720p" or "1080p".
             camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
             robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first 16. On
                 flat ground they stand side by side.
@@ -256,7 +256,7 @@ class LogExports:
         path: PathLike,
         t: float | None = None,
         *,
-        size: tuple[int, int] = (1280, 720),
+        size: tuple[int, int] | str = "720p",
         camera: "Camera | str | dict[str, Any] | None" = None,
         robots: Robots = None,
         forces: bool = True,
@@ -286,7 +286,7 @@ class LogExports:
         layout: str = "grid",
         traces: Sequence[str] = (),
         plot: str | None = None,
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = None,
         deflection: float = 1.0,
         play: bool = True,
@@ -380,7 +380,7 @@ class LogExports:
         robots: Robots = None,
         layout: str = "grid",
         traces: Sequence[str] = (),
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = None,
         deflection: float = 1.0,
         detail: int = 40_000,

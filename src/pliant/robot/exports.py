@@ -155,7 +155,7 @@ class RobotExports:
         q: Any = None,
         *,
         ground: Any = None,
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         port: int = 8080,
         host: str = "127.0.0.1",
         block: bool | None = None,

@@ -459,7 +459,7 @@ class Simulation:
         gains: Mapping[str, Any] | None = None,
         robots: int | slice | Sequence[int] | None = None,
         layout: str = "grid",
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = True,
         play: bool = True,
         speed: float = 1.0,

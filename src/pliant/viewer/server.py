@@ -146,6 +146,8 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
     server.scene.configure_environment_map(None)
     server.scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(70, 72, 80), intensity=2.1)
     server.scene.add_light_directional("/light/front", intensity=1.1, position=(6.2, -7.2, 3.1), cast_shadow=False)
+    # beside the scene: a panel that floats would cover the robot
+    server.gui.main_panel.dock_right()
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(38, 92, 150))
     return Viewer(server, host)
 
