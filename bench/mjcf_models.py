@@ -100,7 +100,8 @@ def _mujocos_error(path: Path) -> str:
     try:
         mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        return " ".join(str(error).split()).removeprefix("Error: ").removeprefix("XML Error: ")
+        said = str(error).replace(f"{path.parent.as_posix()}/", "")
+        return " ".join(said.split()).removeprefix("Error: ").removeprefix("XML Error: ")
     return ""
 
 
