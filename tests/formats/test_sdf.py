@@ -420,6 +420,13 @@ def test_mistakes_name_the_thing(load, elements: tuple[str, ...], words: tuple[s
     assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
+def test_axes_expressed_in_nothing(load) -> None:
+    about = "<axis><xyz expressed_in='nowhere'>0 1 0</xyz></axis>"
+    with pytest.raises(RobotError, match="no link, joint or frame named 'nowhere'"):
+        load(link("a"), link("b"), joint("j", "a", "b", "ball"), joint("k", "a", "b").replace(
+            "<axis><xyz>0 0 1</xyz></axis>", about))  # fmt: skip
+
+
 def test_other_files(tmp_path: Path) -> None:
     (tmp_path / "robot.sdf").write_text("<robot name='r'/>")
     with pytest.raises(RobotError, match="this is URDF"):

@@ -108,7 +108,8 @@ def _mesh(shape: Geometry, density: float) -> Inertia:
     if shape.mesh is None:
         return Inertia.zero()
     scale = np.array(shape.scale, dtype=float)
-    triangles = [s.points[s.faces] for s in shape.mesh.surfaces()] if hasattr(shape.mesh, "surfaces") else []
+    surfaces = getattr(shape.mesh, "surfaces", tuple)
+    triangles = [s.points[s.faces] for s in surfaces()]
     corners = np.concatenate([np.zeros((0, 3, 3)), *triangles]) * scale
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     V, s = np.einsum("ni,ni->n", a, np.cross(b, c)) / 6, a + b + c

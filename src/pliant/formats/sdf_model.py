@@ -238,8 +238,9 @@ class SdfModel:
                 problem = f"the pose of {here!r} is relative to itself: {loop}"
                 raise node.journal.error(problem, node.line, subject=f"<{here}>", field="relative_to")
             if here not in self._nodes:
-                last = list(chain.values())[-1]
-                raise self._unknown(here, last.line, last.journal)
+                asking = list(chain.values())[-1:]
+                line, journal = (asking[0].line, asking[0].journal) if asking else (None, self.journals[0])
+                raise self._unknown(here, line, journal)
             chain[here] = self._nodes[here]
             here = self._nodes[here].relative
         for here in reversed(chain):
@@ -258,7 +259,7 @@ class SdfModel:
             raise self._unknown(other, element.line, scope.journal)
         return self.pose_of(name).inverse() @ self.pose_of(other) @ X
 
-    def _unknown(self, name: str, line: int, journal: Journal) -> PliantError:
+    def _unknown(self, name: str, line: int | None, journal: Journal) -> PliantError:
         fault = unknown_name("link, joint or frame", name, [*self._nodes, WORLD], f"model {self.name!r}")
         return journal.error(replace(fault, subject=f"model {self.name!r}"), line)
 
