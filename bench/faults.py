@@ -64,7 +64,7 @@ ppo(Cart(), minutes=None, steps=10**9, checkpoint={path!r}, checkpoint_every=0)
 """
 
 
-def _started(script: str, cache: Path | None = None, **options: Any) -> subprocess.Popen[bytes]:
+def _started(script: str, cache: Path | None = None, **options: Any) -> Any:
     paths = [str(ROOT / "src"), str(ROOT), str(ROOT / "tests")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     if cache is not None:
