@@ -3,7 +3,8 @@
     python -m bench [--short] [--only contact growth] [--jiminy]
 
 A failed check does not end the run: it is listed at the end, and the exit code is 1. `--jiminy` installs Jiminy, once,
-for the benchmarks that compare with it. `python -m bench.readme` also writes the tables of README.md.
+for the benchmarks that compare with it. `python -m bench.readme` also writes docs/benchmarks.md and the headline of
+README.md.
 """
 
 import argparse

@@ -129,7 +129,8 @@ def random_case(seed: int, number: int, starts: int) -> Case:
                 gap = _lowest(model, row)
     else:
         # so high that a quarter of the starts is off the ground
-        height = float(np.sort(-low)[starts - 1]) * 1.3 + 0.02
+        deepest = float(np.sort(-low)[starts - 1])
+        height = deepest + 0.3 * abs(deepest) + 0.02
         robot = plan.robot(height)
         model = StepModel(robot, 1e-3, ground)
         low = np.array([_lowest(model, row) for row in q])

@@ -29,13 +29,16 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import pliant
 from bench.random_robots import GRAVITY, Case, random_case
+from pliant.simulation.model import StepModel
+from pliant.simulation.parameters import Entry, ParameterArrays, Parameters
+from pliant.simulation.programs import Kernels, Plan
 
 STARTS = 24
 DURATION = 2.0
@@ -81,9 +84,33 @@ class Found:
         )
 
 
-def simulate(case: Case, dt: float, precision: str, duration: float = DURATION) -> Found:
+class _StepLength(Parameters):
+    """The length of the step as a number that varies: one program, most of the time of a soak, serves several."""
+
+    def __init__(self, model: StepModel):
+        super().__init__(model)
+        self.groups = {"dt": [Entry("dt", (model.dt,), lambda m, x: replace(m, dt=x[0]))]}
+
+
+def simulations(case: Case, steps: Sequence[float], precision: str) -> Iterator[pliant.Simulation]:
+    """One for each length of the step; all share one program, with its numbers in place of those that are compiled in.
+
+    Without contacts, springs that swing are treated by how fast they are for the step (`spring_stages`), and so each
+    has a program of its own.
+    """
+    shared: Kernels | None = None
+    for dt in steps:
+        made = pliant.Simulation(case.robot, dt=dt, ground=case.ground, batch=len(case.q), precision=precision)
+        if made.model.groups and len(steps) > 1:
+            varied = _StepLength(made.model)
+            shared = shared or Kernels(Plan(varied), precision=precision, threads=1, progress=False)
+            made.parameters, made.kernels = ParameterArrays(varied, None, made.dtype), shared
+        yield made
+
+
+def simulate(case: Case, simulation: pliant.Simulation, duration: float = DURATION) -> Found:
     """Run a robot from all its starts."""
-    simulation = pliant.Simulation(case.robot, dt=dt, ground=case.ground, batch=len(case.q), precision=precision)
+    dt, precision = simulation.dt, simulation.precision
     inputs: dict[str, Any] = {"periods": round(duration / dt)}
     if case.robot.nu:
         inputs = {"controls": case.controls(dt, duration)}
@@ -180,7 +207,8 @@ def _run(job: tuple[Any, ...]) -> list[Found]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pliant.SimulationWarning)
         case = random_case(seed, number, starts)
-        return [simulate(case, dt, precision, duration) for dt in steps for precision in precisions]
+        runs = [sim for precision in precisions for sim in simulations(case, steps, precision)]
+        return [simulate(case, sim, duration) for sim in sorted(runs, key=lambda sim: sim.dt)]
 
 
 def _summary(found: Sequence[Found], seed: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The tables of README.md as Markdown, from the document of a whole run."""
+"""Tables of benchmarks as Markdown, from the document of a whole run."""
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -251,4 +251,4 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "headline": headline, "run": about, "dynamics": dynamics, "functions": functions, "contact": contact,
     "defaults": defaults, "single": one_robot, "growth": growth, "start": start, "loops": loops, "flexible": flexible,
 }  # fmt: skip
-"""What stands between the markers of README.md, by their names."""
+"""What stands between the markers of pages, by their names."""

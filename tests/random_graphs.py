@@ -12,9 +12,9 @@ from pliant.compiler.lower import Straight
 from pliant.scalar import Expr, Graph
 from pliant.scalar.ops import CONDITIONS, TABLE
 
-ARITHMETIC = ("add", "sub", "mul", "div", "neg", "sqrt", "abs", "floor", "min", "max", "select")
+ARITHMETIC = ("add", "sub", "mul", "div", "neg", "sqrt", "abs", "floor", "round", "min", "max", "select")
 CONDITIONAL = ("less", "less_equal", "equal", "and", "or", "not")
-ELEMENTARY = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log")
+ELEMENTARY = ("sin", "cos", "tan", "asin", "acos", "atan2", "exp", "log", "mod")
 
 # every folding rule has its constants here
 CONSTANTS = (0, 1, -1, 2, -0.5, 3, 0.1, -7.25)

@@ -17,17 +17,17 @@ import pliant
 
 SOURCE = Path(__file__).parents[1] / "src" / "pliant"
 LAYERS = [
-    "errors", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance", "networks", "meshes",
-    "robot", "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue", "constrained",
-    "symbolic", "integrators", "recording", "storage", "simulation", "events", "control", "plots", "analysis",
-    "render", "viewer", "report", "environment", "learn", "tasks", "cluster", "cli",
+    "errors", "signatures", "progress", "files", "scalar", "math", "compiler", "spatial", "checks", "chance",
+    "networks", "meshes", "robot", "formats", "dynamics", "actuation", "contact", "terrain", "sensors", "catalogue",
+    "constrained", "symbolic", "integrators", "recording", "storage", "simulation", "events", "control", "plots",
+    "analysis", "render", "viewer", "report", "notebook", "environment", "learn", "tasks", "cluster", "cli",
 ]  # fmt: skip
 """Bottom to top."""
 
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""
 
-DOORS = {"robot/exports.py", "recording/exports.py", "simulation/simulation.py"}
+DOORS = {"robot/exports.py", "recording/exports.py", "simulation/simulation.py", "events/exports.py"}
 """Files with methods that call a function of a layer above, imported in the body of the method."""
 
 HEAVY = {

@@ -7,13 +7,16 @@ kind that the layer raises. Scalars without a number yet (traced, symbols) pass.
 
 import inspect
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pliant.errors import ContactError, PliantError, RobotError, SimulationError, bad_value, unknown_name
+from pliant.errors import (
+    ContactError, Fault, PliantError, RobotError, SimulationError, TraceError, bad_value, own_place, unknown_name,
+)  # fmt: skip
 from pliant.scalar import Expr, Scalar, is_constant
 
 Kind = type[PliantError]
@@ -29,7 +32,15 @@ def is_whole(x: Any) -> bool:
 
 def is_real(x: Any) -> bool:
     """Whether it is a finite real number, of Python or NumPy."""
-    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and math.isfinite(x)
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and is_finite(x)
+
+
+def is_finite(x: Any) -> bool:
+    """Whether a real number is finite as a float; whole numbers of Python may be larger than any."""
+    try:
+        return math.isfinite(x)
+    except OverflowError:
+        return False
 
 
 def is_scalar(x: Any) -> bool:
@@ -54,7 +65,13 @@ def as_scalar(x: Any) -> Any:
     """The number in an array without axes, and fractions as floats; all else as it is."""
     if isinstance(x, np.ndarray) and x.ndim == 0:
         x = x.item()
-    return float(x) if isinstance(x, Real) and not is_constant(x) else x
+    if not isinstance(x, Real) or is_constant(x):
+        return x
+    number: Any = x
+    try:
+        return float(x)
+    except OverflowError:  # a fraction of huge numbers
+        return math.inf if number > 0 else -math.inf
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -100,7 +117,7 @@ def check_finite(name: str, *values: Scalar, subject: str = "", error: Kind = Ro
             raise error(bad_value(name, x, "a number", subject))
         # numbers of SymPy have no symbols, and NaN and the infinities say that they are not finite
         is_number = is_constant(x) or not getattr(x, "free_symbols", True)
-        if is_number and not (math.isfinite(x) if is_constant(x) else x.is_finite):
+        if is_number and not (is_finite(x) if is_constant(x) else x.is_finite):
             raise error(bad_value(name, x, "a finite number", subject))
 
 
@@ -151,6 +168,37 @@ def check_callable(name: str, function: Any, *arguments: str, error: Kind = Simu
     return own
 
 
+@contextmanager
+def users_function(subject: str, field: str, cure: str, *, error: Kind = SimulationError) -> Iterator[None]:
+    """Around a call of a user's function with traced scalars: errors name it, with the user's own line.
+
+    Args:
+        subject: the function, such as "law of motor 'knee'".
+        field: as for an error.
+        cure: of what cannot be traced.
+        error: what is raised for other errors.
+    """
+    try:
+        yield
+    except TraceError as found:
+        fault = Fault(f"{subject}: {found.fault}", subject, field, cure)
+        raise TraceError(fault, place=found.place or own_place(found)) from found
+    except PliantError as found:
+        # of our own functions that were called with something wrong
+        place = own_place(found)
+        raise found if place is None else found.at(*place) from found
+    except (TypeError, AttributeError) as found:
+        more = "use the operators of scalars and functions of pliant.math, such as pliant.math.sin, in place of those "
+        more += "of math or numpy"
+        problem = f"{subject} cannot be traced: {type(found).__name__}: {found}"
+        raise TraceError(problem, subject=subject, field=field, cure=more, place=own_place(found)) from found
+    except Exception as found:
+        problem = f"{subject} raised {type(found).__name__}: {found}"
+        raise error(
+            problem, subject=subject, field=field, cure="see the error above", place=own_place(found)
+        ) from found
+
+
 # ---- several values
 
 
@@ -172,6 +220,8 @@ def per_entry(name: str, value: Any, n: int, *, subject: str, least: float = -ma
     for x in values:
         if not is_scalar(x) or (is_constant(x) and x != x):
             raise RobotError(bad_value(name, x, takes, subject))
+        if is_constant(x) and not isinstance(x, float | np.floating) and not is_finite(x):
+            raise RobotError(bad_value(name, x, "a number that a float can hold", subject))
         if is_constant(x) and x < least:
             raise RobotError(bad_value(name, x, f"{least:g} or more", subject))
     return values
@@ -201,11 +251,11 @@ def one_for_each(name: str, value: Any, n: int) -> list[Any]:
 # ---- arrays
 
 
-def numbers(name: str, value: Any, dtype: Any = float) -> np.ndarray:
+def numbers(name: str, value: Any, dtype: Any = float, *, error: Kind = SimulationError) -> np.ndarray:
     """An array of real numbers."""
     found = _real_array(value)
     if found is None:
-        raise SimulationError(bad_value(name, value, "an array of numbers"))
+        raise error(bad_value(name, value, "an array of numbers"))
     return found.astype(dtype, copy=False)
 
 
@@ -226,13 +276,18 @@ def row_numbers(value: Any, shape: tuple[int, ...], dtype: Any = float) -> np.nd
         return None
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is an array of real numbers, or something that makes one."""
+    return _real_array(value) is not None
+
+
 def _real_array(value: Any) -> np.ndarray | None:
     """An array of real numbers, also from objects such as fractions; None for anything else, strings included."""
     try:
         array = np.asarray(value)
         if array.dtype == object and all(isinstance(x, Real) for x in array.flat):
             return array.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return array if array.dtype.kind in "fiub" else None
 
@@ -242,7 +297,9 @@ def finite_rows(name: str, value: Any, shape: tuple[int, ...], columns: Sequence
     array = row_numbers(value, shape)
     if array is None:
         takes = f"{shape[-1:]} or {shape}" if len(shape) > 1 else f"{shape}"
-        problem = f"{name} has shape {_shape(value)}"
+        if not is_array(value):
+            raise SimulationError(bad_value(name, value, f"real numbers, {takes}"))
+        problem = f"{name} has shape {np.shape(value)}"
         raise SimulationError(problem, subject=name, field="shape", cure=f"it takes {takes}")
     if not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0]
@@ -251,13 +308,6 @@ def finite_rows(name: str, value: Any, shape: tuple[int, ...], columns: Sequence
         cure = "it takes finite numbers"
         raise SimulationError(f"{name} is not finite at {column!r}{robot}", subject=name, field=column, cure=cure)
     return array
-
-
-def _shape(value: Any) -> Any:
-    try:
-        return np.shape(value)
-    except ValueError:  # lists of different lengths
-        return "of no array"
 
 
 def chosen_robots(
@@ -284,7 +334,7 @@ def chosen_robots(
         return np.arange(size)[:first]
     try:
         given = np.arange(size)[robots] if isinstance(robots, slice) else np.atleast_1d(np.asarray(robots))
-    except ValueError:  # lists of different lengths
+    except (TypeError, ValueError, OverflowError, IndexError):  # lists of different lengths, slices of anything
         given = np.empty(0, object)
     if given.dtype == bool and given.shape == (size,):
         given = np.flatnonzero(given)

@@ -149,7 +149,25 @@ class SimulationWarning(UserWarning):
     """A robot of a simulation has diverged and does not move any more, or a result needs a second look."""
 
 
+def own_place(error: BaseException) -> Place | None:
+    """Where a function of the user raised an error: the innermost line that is not of Pliant or NumPy.
+
+    Args:
+        error: caught by Pliant, which had called the function.
+    """
+    found, frames = None, error.__traceback__
+    while frames is not None:
+        package = frames.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in ("pliant", "numpy"):
+            found = Place(frames.tb_frame.f_code.co_filename, frames.tb_lineno)
+        frames = frames.tb_next
+    return found
+
+
 # ---- sentences
+
+# characters of a value in a message
+_LONGEST = 300
 
 
 def bad_value(name: str, value: object, takes: str, subject: str = "") -> Fault:
@@ -162,7 +180,16 @@ def bad_value(name: str, value: object, takes: str, subject: str = "") -> Fault:
         subject: whose field it is, e.g. "motor 'knee'".
     """
     owner = f" of {subject}" if subject else ""
-    return Fault(f"{name}{owner} is {value!r}", subject, name, f"it takes {takes}")
+    return Fault(f"{name}{owner} is {in_message(value)}", subject, name, f"it takes {takes}")
+
+
+def in_message(value: object) -> str:
+    """A value as it is shown in a message: its `repr`, shortened if it is long; its class if it has none."""
+    try:
+        found = repr(value)
+    except Exception:  # numbers of more than 4300 digits, objects half made
+        return f"a {type(value).__name__} that cannot be shown"
+    return found if len(found) <= _LONGEST else f"{found[: _LONGEST - 60]} ... {found[-40:]}"
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "") -> Fault:
@@ -176,7 +203,9 @@ def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "")
     """
     names = list(valid)
     where = f" in {owner}" if owner else ""
-    near = difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)
+    # near names of a text of thousands of letters would take seconds
+    wanted = name[:_LONGEST] if isinstance(name, str) else in_message(name)
+    near = difflib.get_close_matches(wanted, names, n=5, cutoff=0.5)
     if near:
         cure = "did you mean " + ", ".join(repr(n) for n in near) + "?"
     elif not names:
@@ -184,7 +213,7 @@ def unknown_name(kind: str, name: object, valid: Iterable[str], owner: str = "")
     else:
         shown = ", ".join(repr(n) for n in names[:30])
         cure = f"valid: {shown}" + (f", and {len(names) - 30} more" if len(names) > 30 else "")
-    return Fault(f"no {kind} named {name!r}{where}", f"{kind} {name!r}", kind, cure)
+    return Fault(f"no {kind} named {in_message(name)}{where}", f"{kind} {in_message(name)}", kind, cure)
 
 
 def needs(module: str, extra: str, what: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.convergence import convergence
-from bench.readme import written
+from bench.readme import PAGES, written
 from bench.readme_tables import BLOCKS
 from bench.report import CheckError, Report, failed, options_of
 from bench.timing import best_times
@@ -147,7 +147,9 @@ def test_tables_of_several_runs_are_refused() -> None:
         written("", run)
 
 
-@pytest.mark.parametrize("name", BLOCKS)
-def test_readme_has_each_block_once(name: str) -> None:
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- /bench {name} -->") == 1
+def test_pages_have_each_block_once() -> None:
+    assert sorted(name for blocks in PAGES.values() for name in blocks) == sorted(BLOCKS)
+    for path, blocks in PAGES.items():
+        page = (ROOT / path).read_text(encoding="utf-8")
+        for name in BLOCKS:
+            assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- /bench {name} -->") == (name in blocks)

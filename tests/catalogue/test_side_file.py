@@ -261,7 +261,7 @@ def test_load_with_a_side_file(toml: Write) -> None:
     urdf = SHIPPED / "quadruped.urdf"
     # arguments win over what the file says of robot and base
     assert_same(pliant.load(urdf, side=path), QUADRUPED.with_motors(gear=9))
-    assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf).with_motors(gear=9))
+    assert_same(pliant.load(urdf, side=path, base="fixed"), pliant.load(urdf, base="fixed").with_motors(gear=9))
     assert_same(pliant.load("quadruped", side=str(path)), QUADRUPED.with_motors(gear=9))
     # and one side file goes on top of another
     more = toml('[motors."*_knee"]\ngear = 5\n', "more.toml")
@@ -272,7 +272,7 @@ def test_load_with_a_side_file(toml: Write) -> None:
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: pliant.load("acrobot", sides="x.toml"), r"no option named 'sides' in pliant\.load; did you mean 'side'\?"),
+    (lambda: pliant.load("acrobot", sides="x.toml"), r"no option named 'sides' in pliant\.load; did you mean 'side'"),
     (lambda: pliant.load("acrobot", side=5), "side of pliant.load is 5; it takes the path of a .toml file"),
     (lambda: pliant.load(5), "source of pliant.load is 5"),
     (lambda: read_side_file(QUADRUPED, None), "it takes the path of a .toml file"),
@@ -315,7 +315,7 @@ def test_robots_that_are_not_there(toml: Write, tmp_path: Path) -> None:
     (tmp_path / "leg.urdf").write_text("<robot/>")
     refused(toml('robot = "lge.urdf"'), None, "no file named 'lge.urdf'", "did you mean 'leg.urdf'?", line=1)
     refused(toml('robot = "quadrupd"'), None, "no robot named 'quadrupd'", "did you mean 'quadruped'", line=1)
-    refused(toml('robot = "other.toml"'), None, "a robot file, which ends in .urdf or .xacro", line=1)
+    refused(toml('robot = "other.toml"'), None, "a robot file, which ends in .urdf or ", line=1)
     refused(toml('robot = "a\\u0000.urdf"'), None, "cannot be a path", line=1)
     refused(toml('robot = ""'), None, "robot is ''", 'robot = "leg.urdf"', line=1)
     refused(toml("gravity = [0, 0, 0]"), None, "does not name its robot", "side='robot.toml'")
@@ -335,3 +335,11 @@ def test_side_file_that_is_not_there(tmp_path: Path, toml: Write, arm: Robot) ->
         pliant.load("acrobot", side=tmp_path / "leg2.toml")
     with pytest.raises(RobotError, match="is a folder"):
         read_side_file(arm, tmp_path)
+
+
+def test_a_side_file_goes_with_an_mjcf_file(tmp_path: Path) -> None:
+    (tmp_path / "leg.xml").write_text(
+        '<mujoco><worldbody><body name="shin"><joint name="knee"/><geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    (tmp_path / "leg.toml").write_text('robot = "leg.xml"\n[joints.knee]\ndamping = 0.3\n')
+    assert pliant.load(tmp_path / "leg.toml").joints["knee"].damping == (0.3,)

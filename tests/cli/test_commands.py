@@ -116,7 +116,7 @@ def test_a_log_that_was_cut_off(program, log_file: Path, share: float) -> None:
 
 
 def test_a_log_is_shown(program, shown: list, log_file: Path) -> None:
-    assert program("view", log_file, "--port", "8099", "--no-browser").code == 0
+    assert program("view", log_file, "--port", "8099", "--host", "0.0.0.0", "--no-browser").code == 0
     name, (log,), options = shown[0]
     assert (name, log.batch, log.source.robot.name) == ("view_log", 3, "pendulum")
     assert options | {"port": 8099, "browser": False, "block": True} == options
@@ -195,7 +195,7 @@ def test_peers_have_the_same_robot_or_none() -> None:
 def test_what_is_compiled_is_counted_and_removed(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "kernels"
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(folder))
-    assert program("cache", "--json").json == {"folder": str(folder), "kernels": 0, "bytes": 0}
+    assert program("cache", "--json").json == {"folder": str(folder), "kernels": 0, "bytes": 0, "most": 2_000_000_000}
     robot = pliant.load("pendulum")
     pliant.compile(pliant.mass_matrix, robot)(robot.neutral())
     about = program("cache", "--json").json
@@ -214,7 +214,22 @@ def test_what_is_compiled_is_counted_and_removed(program, tmp_path: Path, monkey
     # no cache
     monkeypatch.setenv("PLIANT_CACHE_DIR", "off")
     assert program("cache").out == "there is no cache: PLIANT_CACHE_DIR turns it off\n"
-    assert program("cache", "--clear", "--json").json == {"folder": None, "kernels": 0, "bytes": 0, "removed": 0}
+    assert program("cache", "--clear", "--json").json == {
+        "folder": None,
+        "kernels": 0,
+        "bytes": 0,
+        "most": None,
+        "removed": 0,
+    }
+
+
+def test_the_largest_size_is_set(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
+    assert program("cache", "--size", "0.5GB", "--json").json["most"] == 500_000_000
+    assert "0 B of 500 MB" in program("cache").out
+    for wrong in ("lots", "1kB", "nanGB", "5"):
+        done = program("cache", "--size", wrong)
+        assert done.code == 1 and "--size" in done.err
 
 
 # ---- pliant info: what it says is what the robot has

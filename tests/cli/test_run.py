@@ -127,6 +127,36 @@ def test_troubles_are_in_the_summary_the_log_and_the_report(program, tmp_path: P
     assert re.search(r"trouble +body 'trunk' is below the ground", shown)
 
 
+def test_a_log_keeps_all_steps_and_others_say_what_they_leave_out(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the run: an HDF5 file is written as it goes on, the other formats have to fit into memory."""
+    monkeypatch.setattr("pliant.cli.run._MOST", 2000)
+    options = ("run", "pendulum", "--time", "0.5")
+    about = program(*options, "--log", "run.h5", "--json").json
+    assert about["entries"] == len(load_log("run.h5")) == 501
+    shown = program(*options, "--log", "run.csv").out
+    kept = len(Path("run.csv").read_text().splitlines()) - 1
+    stride = round(500 / (kept - 1))
+    assert stride > 1
+    assert f"one of {stride} periods, {kept} in all; --every 0.001 keeps each" in " ".join(shown.split())
+    program(*options, "--log", "run.csv", "--every", "0.001")
+    assert len(Path("run.csv").read_text().splitlines()) == 502
+
+
+def test_a_joint_with_several_coordinates_takes_all_of_them(program) -> None:
+    pose = "root_joint=0.1,0.2,1,0,0,0,1"
+    program("run", "hopper", "--time", "0.01", "--q", pose, "--log", "run.h5", "--quiet")
+    np.testing.assert_array_equal(load_log("run.h5").q[0, :7], [0.1, 0.2, 1, 0, 0, 0, 1])
+
+
+def test_steps_that_are_long_for_the_robot_are_warned_of(program) -> None:
+    done = program("run", "pendulum", "--dt", "0.1", "--time", "0.2")
+    assert done.code == 0
+    assert "the motion of 'pendulum' is not resolved" in done.err
+    done = program("run", "pendulum", "--time", "0.01", "--v", "hinge=200")
+    assert "joint 'hinge' turns by a radian in 0.005 s" in done.err
+    assert program("run", "pendulum", "--dt", "0.01", "--time", "0.2").err == ""
+
+
 def test_a_flexible_joint(program) -> None:
     done = program("run", "two_link_arm", "--flexible", "elbow=500,2", "--time", "0.05", "--json", "--log", "run.h5")
     assert done.code == 0

@@ -24,6 +24,9 @@ def test_numbers_rows_springs_and_pushes() -> None:
     assert numbers("--x", 3) == (3.0,)
     assert row("--x", ["0,1", "2"]) == row("--x", "0,1,2") == row("--x", [0, 1, 2]) == (0.0, 1.0, 2.0)
     assert row("--x", ["knee=0.5,hip=1"]) == row("--x", ["knee=0.5", "hip=1"]) == row("--x", {"knee": 0.5, "hip": 1})
+    several = {"plane": (0.0, 0.0, 1.0, 0.0), "knee": 0.5}
+    assert row("--x", "plane=0,0,1,0,knee=0.5") == row("--x", ["plane=0,0,1,0", "knee=0.5"]) == several
+    assert row("--x", {"plane": [0, 0, 1, 0], "knee": 0.5}) == several
     assert springs("--x", ["knee=1e4,10", "hip=2e3"]) == springs("--x", {"knee": [1e4, 10], "hip": 2000})
     assert pushes("--x", "base=1,2,3@0.5:1") == (Push("base", (1, 2, 3), 0.5, 1),)
     two = Push("a", (1, 0, 0), 0, math.inf), Push("b", (0, 1, 0), 2, math.inf)
@@ -57,7 +60,7 @@ def test_errors(read, given, words: str) -> None:
 
 
 def test_options_and_settings_have_the_same_names() -> None:
-    options = set(inspect.signature(run).parameters) - {"settings"}
+    options = set(inspect.signature(run).parameters) - {"settings", "trust"}
     assert options == {field.name for field in fields(Settings)} - {"places"}
     assert set(PATHS) <= options
     # and every option is in the documentation
@@ -93,7 +96,8 @@ def test_the_file_says_the_same_as_the_command_line(toml) -> None:
 def test_files_lie_beside_the_settings(toml, tmp_path: Path) -> None:
     for name in ("leg.urdf", "mine.py"):
         (tmp_path / name).write_text("")
-    found = gathered({}, toml('robot = "leg.urdf"\ncontroller = "mine.py:policy"\nlog = "run.h5"\n'))
+    text = 'robot = "leg.urdf"\ncontroller = "mine.py:policy"\nlog = "run.h5"\n'
+    found = gathered({}, toml(text), trust=True)
     assert found.robot == str(tmp_path / "leg.urdf")
     assert found.controller == f"{tmp_path / 'mine.py'}:policy"
     assert found.log == "run.h5", "what is written goes where the user is"
@@ -265,3 +269,20 @@ def test_contacts_to_hold(toml) -> None:
     assert gathered({"held": ["lf_foot, rh_foot", "rf_foot"]}, None).held == ("lf_foot", "rh_foot", "rf_foot")
     assert gathered({}, toml('held = ["lf_foot", "rh_foot"]')).held == ("lf_foot", "rh_foot")
     assert gathered({}, None).held == ()
+
+
+@pytest.mark.parametrize(("text", "name", "same"), [
+    ('controller = "mine.py:policy"\n', "controller", {"controller": "mine.py:policy"}),
+    ("xacro = true\n", "xacro", {"xacro": True}),
+])  # fmt: skip
+def test_a_file_of_settings_runs_no_code_unless_it_is_trusted(
+    toml, tmp_path: Path, text: str, name: str, same: dict
+) -> None:
+    (tmp_path / "mine.py").write_text("raise SystemExit('it was run')\n")
+    path = toml('robot = "pendulum"\n' + text)
+    with pytest.raises(PliantError) as error:
+        gathered({}, path)
+    assert error.value.field == name and error.value.place == (path, 2) and "--trust" in error.value.cure
+    # with the user's word, or by the option itself
+    assert getattr(gathered({}, path, trust=True), name)
+    assert getattr(gathered(same, path), name) == same[name]

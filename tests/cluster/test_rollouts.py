@@ -169,20 +169,20 @@ def test_a_kill_in_the_middle(sim: pliant.Simulation) -> None:
 
 
 def test_one_of_several_compiles_and_the_others_wait(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pliant.compiler import native
+    from pliant.compiler import cache
 
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "cache"))
     waited = []
 
     def other() -> None:
-        with native._turn("abc") as has_waited:
+        with cache.turn("abc") as has_waited:
             waited.append(has_waited)
 
-    with native._turn("abc") as first:
+    with cache.turn("abc") as first:
         thread = threading.Thread(target=other)
         thread.start()
         time.sleep(0.2)
         assert not first and not waited
     thread.join(10)
-    with native._turn("abc") as last:
+    with cache.turn("abc") as last:
         assert waited == [True] and not last

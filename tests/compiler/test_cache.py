@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from native_code import program_of
-from pliant.compiler import Block, Kernel, Loop, Program, calls, kernel_from_function, native
+from pliant.compiler import Block, Kernel, Loop, Program, cache, calls, kernel_from_function, native
 from pliant.compiler import kernel as kernel_module
 from pliant.scalar import sin
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     calls.is_open()
     kernel_from_function(lambda x: x, {"x": ()})  # the doorway's own code is in memory, so not in the folder
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "objects"))
-    native._warn_once.cache_clear()
+    cache._warn_once.cache_clear()
     return tmp_path / "objects"
 
 
@@ -75,10 +75,10 @@ def test_entry_is_moved_into_place_whole(folder: Path, monkeypatch: pytest.Monke
 
 def sealed(body: bytes) -> bytes:
     """An entry with a checksum that is right."""
-    return native._MAGIC + hashlib.sha256(body).digest() + body
+    return cache._MAGIC + hashlib.sha256(body).digest() + body
 
 
-HEAD = len(native._MAGIC)
+HEAD = len(cache._MAGIC)
 DAMAGES = {
     "a bit": lambda data, key, code: data[:-100] + bytes([data[-100] ^ 4]) + data[-99:],
     "truncated": lambda data, key, code: data[: len(data) // 2],
@@ -125,7 +125,7 @@ def test_whole_entry_of_something_else_is_compiled_again(folder: Path, caplog: p
     assert "is damaged; compiling again" in caplog.text
     # a good object file without the function
     walk = f'target triple = "{native.machine().triple}"\ndefine void @walk() {{\n  ret void\n}}'
-    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + native._joined([native.object_code(walk)])))
+    entry.write_bytes(sealed(entry.stem.encode() + b"\n" + cache._joined([native.object_code(walk)])))
     assert make(3.0)(0.7) == expected
     # a folder where the file should be: neither read nor written
     entry.unlink()
@@ -138,13 +138,13 @@ def test_folder_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path / "file" / "objects"))
-    native._warn_once.cache_clear()
+    cache._warn_once.cache_clear()
     with caplog.at_level(logging.WARNING, "pliant"):
         assert make()(0.0) == 0
         assert make(2.0)(0.0) == 0
     [record] = caplog.records
     assert str(tmp_path / "file" / "objects") in record.getMessage()
-    assert "set PLIANT_CACHE_DIR to a folder you can write to" in record.getMessage()
+    assert "set PLIANT_CACHE_DIR to a folder of your own" in record.getMessage()
 
 
 def test_disk_that_is_full(folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -163,9 +163,9 @@ def test_off(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PLIANT_CACHE_DIR", word)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert native.cache_folder() is None
-    assert native.read_cached("anything") is None
-    native.write_cached("anything", b"code")
+    assert cache.cache_folder() is None
+    assert cache.read_cached("anything") is None
+    cache.write_cached("anything", b"code")
     assert make()(0.0) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -191,13 +191,13 @@ def test_folder_of_the_platform(
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert native.cache_folder() == tmp_path / expected  # which is the second one if that is absolute
+    assert cache.cache_folder() == tmp_path / expected  # which is the second one if that is absolute
 
 
 def test_no_home_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PLIANT_CACHE_DIR")
     monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
-    assert native.cache_folder() is None
+    assert cache.cache_folder() is None
 
 
 def straight(write, x: int = 2) -> Program:
@@ -301,3 +301,72 @@ def test_several_processes_at_once(folder: Path) -> None:
     assert [error for _, error in results] == [""] * 4
     assert len(entries(folder)) == 2, "the kernel, and the way into kernels"
     assert len(list(folder.iterdir())) == 2
+
+
+# ---- how large it grows, and what is trusted
+
+
+def test_entries_not_used_for_the_longest_time_are_removed(folder: Path) -> None:
+    size = 3_000_000
+    cache.set_most_bytes(folder, 10_000_000)
+    for k in range(3):
+        cache.write_cached(f"{k}" * 64, [bytes([k]) * size])
+        os.utime(folder / f"{str(k) * 64}.o", (1000 + k, 1000 + k))
+    # reading is use
+    assert cache.read_cached("0" * 64) == [b"\0" * size]
+    cache.write_cached("3" * 64, [b"3" * size])
+    assert [path.stem[0] for path in entries(folder)] == ["0", "3"], "down to nine tenths, the oldest first"
+    # an entry that is larger than all is kept until the next one
+    cache.write_cached("4" * 64, [b"4" * 4 * size])
+    assert [path.stem[0] for path in entries(folder)] == ["4"]
+    assert sum(entry.size for entry in cache.entries(folder)) > cache.most_bytes(folder)
+
+
+def test_parts_that_a_killed_process_left_behind_are_removed(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name, used in ((".writing-old", 1000), (".writing-new", None)):
+        (folder / name).write_bytes(b"half")
+        if used:
+            os.utime(folder / name, (used, used))
+    make()
+    assert [path.name for path in folder.glob(".writing-*")] == [".writing-new"]
+
+
+@pytest.mark.parametrize("text", ["", "lots", "-5", "1e99", "9" * 40])
+def test_a_damaged_size_limit_is_no_trouble(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "size-limit").write_text(text)
+    assert cache.most_bytes(folder) >= cache.LEAST_BYTES
+    assert make()(0.0) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and pipes are those of POSIX")
+@pytest.mark.parametrize("which", ["folder", "entry"])
+def test_what_everybody_may_write_to_is_not_run(
+    folder: Path, which: str, no_compiler, caplog: pytest.LogCaptureFixture
+) -> None:
+    make()
+    [entry] = entries(folder)
+    (folder if which == "folder" else entry).chmod(0o777)
+    with caplog.at_level(logging.WARNING, "pliant"):
+        assert make()(0.7) == make()(0.7)
+    assert "everybody may write to it" in caplog.text
+    folder.chmod(0o700)
+    entry.chmod(0o600)
+    no_compiler()
+    make()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and pipes are those of POSIX")
+def test_pipes_and_links_are_not_read(folder: Path, tmp_path: Path) -> None:
+    expected = make()(0.7)
+    [entry] = entries(folder)
+    whole = entry.read_bytes()
+    entry.unlink()
+    os.mkfifo(entry)  # would keep a reader waiting for ever
+    assert make()(0.7) == expected and entry.read_bytes() == whole
+    (tmp_path / "elsewhere").write_bytes(whole)
+    entry.unlink()
+    entry.symlink_to(tmp_path / "elsewhere")
+    assert cache.read_cached(entry.stem) is None
+    assert make()(0.7) == expected and not entry.is_symlink()

@@ -199,7 +199,7 @@ def test_edge_of_the_range_of_exp(precision: str) -> None:
 
 
 def test_sine_and_cosine_share_their_reduction() -> None:
-    assert set(FUNCTIONS) == {*SPECIAL, "atan2"}, "the functions are those of the table"
+    assert set(FUNCTIONS) == {*SPECIAL, "atan2", "mod"}, "the functions are those of the table"
     kernel = kernel_from_function(lambda x: [scalar.sin(x), scalar.cos(x)], {"x": ()})
     alone = kernel_from_function(lambda x: [scalar.sin(x)], {"x": ()})
     assert sum(kernel.operations().values()) < 1.4 * sum(alone.operations().values())
@@ -208,3 +208,28 @@ def test_sine_and_cosine_share_their_reduction() -> None:
 def test_unknown_precision() -> None:
     with pytest.raises(KernelError, match="unknown precision 'float16'; use 'float64' or 'float32'"):
         kernel_from_function(lambda x: x, {"x": ()}, precision="float16")
+
+
+@pytest.mark.parametrize("divisor", [None, 3.0, -0.1, 2 * np.pi])
+def test_remainders_are_those_of_python_bit_for_bit(divisor: float | None) -> None:
+    """Also by a constant, whose division is not folded, and next to multiples, where the quotient is rounded up."""
+    rng = np.random.default_rng(0)
+    b = magnitudes(rng, -3, 3) if divisor is None else np.full(COUNT, divisor)
+    multiples = np.round(magnitudes(rng, 0, 9)) * b
+    nearby = np.nextafter(multiples, rng.choice([-np.inf, np.inf], COUNT))
+    kernel = kernel_from_function(
+        lambda a, b: [a % (b if divisor is None else divisor), a // (b if divisor is None else divisor)],
+        {"a": (), "b": ()}, name="remainder",
+    )  # fmt: skip
+    for a in (magnitudes(rng, -3, 9), multiples, nearby):
+        found = kernel(a, b)
+        np.testing.assert_array_equal(found[:, 0], [x % y for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+        np.testing.assert_array_equal(found[:, 1], [x // y for x, y in zip(a.tolist(), b.tolist(), strict=True)])
+
+
+def test_rounding_takes_the_even_one_of_two() -> None:
+    x = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, 4503599627370495.5, 7.3])
+    kernel = kernel_from_function(lambda x: [round(x), round(x, 1), round(x, -1)], {"x": ()}, name="rounded")
+    np.testing.assert_array_equal(kernel(x)[:, 0], [round(a) for a in x.tolist()])
+    # a tenth is not a binary number: Python rounds the decimals, a kernel the product
+    np.testing.assert_allclose(kernel(x)[:, 1:], [[round(a, 1), round(a, -1)] for a in x.tolist()], rtol=1e-15)

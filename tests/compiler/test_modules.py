@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from native_code import Native, inputs_of, same_bits, straight
-from pliant.compiler import Program, native
+from pliant.compiler import Program, cache, native
 from pliant.compiler.assembly import Assembly
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
@@ -92,13 +92,13 @@ def test_compiling_goes_on_while_the_next_module_is_written() -> None:
 def test_entries_of_the_cache_hold_all_objects(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLIANT_CACHE_DIR", str(tmp_path))
     objects = [b"first", b"", b"the third one"]
-    native.write_cached("a" * 64, objects)
-    assert native.read_cached("a" * 64) == objects
+    cache.write_cached("a" * 64, objects)
+    assert cache.read_cached("a" * 64) == objects
 
 
 @pytest.mark.parametrize("data", [
     b"", b"short", b"\0" * 8, b"\xff" * 80,
-    native._joined([b"one", b"two"])[:-1], native._joined([b"one", b"two"]) + b"more", native._joined([b"one"])[:9],
+    cache._joined([b"one", b"two"])[:-1], cache._joined([b"one", b"two"]) + b"more", cache._joined([b"one"])[:9],
 ])  # fmt: skip
 def test_what_is_not_joined_objects_is_seen(data: bytes) -> None:
-    assert native._unjoined(data) is None
+    assert cache._unjoined(data) is None

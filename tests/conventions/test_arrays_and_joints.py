@@ -285,6 +285,9 @@ def test_22_joints_are_in_depth_first_order() -> None:
     robot = builder.build()
     assert list(robot.joints) == ["wa", "ac", "cd", "wb"]
     assert list(robot.bodies) == [j.child for j in robot.joints.values()] == ["a", "c", "d", "b"]
+    given = builder.build(order="given")
+    assert list(given.joints) == ["wa", "ac", "wb", "cd"]
+    assert list(given.bodies) == ["a", "c", "b", "d"]
 
 
 def test_23_siblings_in_a_urdf_are_ordered_by_joint_name(star: Path) -> None:

@@ -47,6 +47,8 @@ REWARDS: dict[str, dict[str, Any]] = {
     "joint_velocities": {},
     "gait": {"feet": FEET, "phases": (0.0, 0.4), "down": 0.4},
     "feet_air_time": {"feet": FEET},
+    "track_mean_velocity": {},
+    "track_mean_turning": {},
     "feet_slip": {"feet": FEET},
     "feet_clearance": {"feet": FEET},
     "contact_forces": {"feet": FEET, "most": 20.0},
@@ -67,6 +69,7 @@ OBSERVATIONS: dict[str, dict[str, Any]] = {
     "last_action": {},
     "command": {},
     "clock": {},
+    "swing": {"phase": 0.4, "down": 0.4},
     "contacts": {"feet": FEET},
     "contact_forces": {"feet": FEET},
     "torques": {},
@@ -82,7 +85,7 @@ TERMINATIONS: dict[str, dict[str, Any]] = {
     "far_from_start": {"distance": 0.02},
 }
 # conditions that terms are made of, and terms that remember something, which NumPy cannot
-HELPERS, REMEMBER = {"is_moving"}, {"feet_air_time"}
+HELPERS, REMEMBER = {"is_moving"}, {"feet_air_time", "track_mean_velocity", "track_mean_turning"}
 
 LIBRARY = [
     *((rewards, name, REWARDS[name]) for name in REWARDS if name not in REMEMBER),
@@ -116,7 +119,7 @@ def hopper(compiled: bool, batch: int, library: list = LIBRARY, **rewarded: Any)
     robot = robot.with_sensor("imu", "body", name="imu", rate=500)
     sim = pliant.Simulation(robot, dt=2e-3, substeps=5, ground=pliant.flat(), batch=batch, varying=["friction"], seed=4)
     seen = {
-        f"{module.__name__}.{name}": as_observation(module, name, given, compiled) for module, name, given in LIBRARY
+        f"{module.__name__}.{name}": as_observation(module, name, given, compiled) for module, name, given in library
     }
     return Environment(
         sim,
@@ -197,6 +200,27 @@ def test_feet_air_time_counts_from_lift_off_to_landing() -> None:
         air = np.where(is_down, 0, air + env.period)
         air[x.terminated | x.truncated] = 0
     assert landings > 10
+
+
+def test_mean_velocities_forget_what_is_long_ago() -> None:
+    """Against means by hand: each period takes its share of what is left of the error."""
+    library = [(observations, name, {}) for name in ("base_velocity", "base_rates")]
+    time, width = 0.1, 0.5
+    env = hopper(
+        True, 6, library,
+        velocity=Reward(rewards.track_mean_velocity, memory=[0, 0], time=time, width=width),
+        turning=Reward(rewards.track_mean_turning, memory=[0], time=time, width=width),
+    )  # fmt: skip
+    env.reset(seed=5)
+    mean, share = np.zeros((6, 3)), env.period / (time + env.period)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        asked = env.command("velocity").copy()
+        x = env.step(rng.normal(size=(6, 3)))
+        mean = mean + share * (x.final["actor"][:, [0, 1, 5]] - asked - mean)
+        expected = np.exp(-np.stack([(mean[:, :2] ** 2).sum(axis=1), mean[:, 2] ** 2]) / width**2)
+        assert np.allclose([env.terms["velocity"], env.terms["turning"]], expected, rtol=0, atol=1e-12)
+        mean[x.terminated | x.truncated] = 0
 
 
 def test_curricula_go_on_from_episode_to_episode() -> None:

@@ -4,10 +4,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from pliant.dynamics import forward_dynamics, inverse_dynamics, mass_matrix
 from pliant.errors import RobotError
-from pliant.formats import from_pinocchio
-from pliant.robot import Robot
-from pliant.spatial import Transform
+from pliant.formats import PinocchioLayout, from_pinocchio
+from pliant.robot import Robot, RobotBuilder
+from pliant.spatial import Transform, rpy_from_matrix
 from real_robots import pinocchio_robot, real_robot
 
 ROBOTS = [
@@ -105,14 +106,105 @@ def test_other_numbers() -> None:
     assert (robot.frame("tip").body, list(robot.frame("tip").placement.p)) == ("joint1_body", [1, 2, 3])
 
 
-def test_joints_in_another_order_are_reported() -> None:
-    model = pin.Model()
-    first = model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "first")
-    model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), "second")
-    model.addJoint(first, pin.JointModelRX(), pin.SE3.Identity(), "third")
+def random_model(seed: int, *, continuous: bool = False) -> pin.Model:
+    """A tree of three to nine joints of all kinds, in an order that need not be depth first."""
+    rng, model = np.random.default_rng(seed), pin.Model()
+    model.name = f"tree{seed}"
+    axis = (lambda a: a / np.linalg.norm(a))(rng.normal(size=3))
+    kinds = [
+        pin.JointModelRX(), pin.JointModelPY(), pin.JointModelRevoluteUnaligned(*axis), pin.JointModelHZ(0.1),
+        pin.JointModelPrismaticUnaligned(*axis), pin.JointModelSpherical(), pin.JointModelPlanar(),
+        pin.JointModelFreeFlyer(),
+    ]  # fmt: skip
+    kinds += [pin.JointModelRUBY(), pin.JointModelRUBX()] if continuous else []
+    for k in range(rng.integers(3, 10)):
+        turn = pin.Quaternion(*(q := rng.normal(size=4)) / np.linalg.norm(q)).matrix()
+        placement = pin.SE3(turn, rng.normal(size=3))
+        parent = int(rng.integers(0, model.njoints))
+        i = model.addJoint(parent, kinds[rng.integers(len(kinds))], placement, f"joint{k}")
+        mass, *axes = rng.uniform(0.5, 1.5, 4)
+        model.appendBodyToJoint(i, pin.Inertia.FromEllipsoid(mass, *axes), pin.SE3(turn.T, rng.normal(size=3)))
+    model.armature = rng.uniform(0, 0.1, model.nv)
+    return model
+
+
+def agree(robot: Robot, model: pin.Model, seed: int) -> None:
+    """Mass matrix, inverse and forward dynamics of a robot and a model are the same, with q and v by the layout."""
+    rng, data, layout = np.random.default_rng(seed), model.createData(), PinocchioLayout(robot, model)
+    q = robot.random(rng)
+    v, vd = rng.normal(size=(2, robot.nv))
+    theirs = layout.q_to_model(q)
+    there = [layout.v_to_model(x) for x in (v, vd)]
+    # by columns: Pinocchio's own mass matrix takes subtrees for neighbours in v, which they are only depth first
+    still, g = np.zeros(model.nv), pin.computeGeneralizedGravity(model, data, theirs)
+    M = np.stack([pin.rnea(model, data, theirs, still, unit) - g for unit in np.eye(model.nv)], axis=1)
+    rows = layout.v_to_model(np.eye(robot.nv))
+    ours = rows.T @ np.array(mass_matrix.algorithm(robot, q.tolist())) @ rows
+    # sums of some hundred products with numbers up to about 1e3: a few hundred roundings of the largest
+    np.testing.assert_allclose(ours, M, rtol=0, atol=1e-12 * np.abs(M).max())
+    tau = pin.rnea(model, data, theirs, *there)
+    found = layout.v_to_model(inverse_dynamics.algorithm(robot, q.tolist(), v.tolist(), vd.tolist()))
+    np.testing.assert_allclose(found, tau, rtol=0, atol=1e-12 * np.abs(tau).max())
+    back = layout.v_to_model(forward_dynamics.algorithm(robot, q.tolist(), v.tolist(), layout.v_to_robot(tau).tolist()))
+    # M times an error of vd is the error of tau: the condition of M multiplies it
+    np.testing.assert_allclose(back, there[1], rtol=0, atol=1e-14 * np.linalg.cond(M) * np.abs(vd).max() + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_q_and_v_go_over_as_they_are(seed: int) -> None:
+    model = random_model(seed)
     robot = from_pinocchio(model)
-    assert list(robot.joints) == ["first", "third", "second"]
-    assert "depth-first" in str(robot.report)
+    assert list(robot.joints) == list(model.names)[1:]
+    assert not robot.report
+    q, v = robot.random(seed), np.arange(model.nv, dtype=float)
+    layout = PinocchioLayout(robot, model)
+    for given, taken in ((q, layout.q_to_model(q)), (q, layout.q_to_robot(q)), (v, layout.v_to_model(v))):
+        np.testing.assert_array_equal(taken, given)
+    agree(robot, model, seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_continuous_joints_are_reported_and_taken_over(seed: int) -> None:
+    model = random_model(seed, continuous=True)
+    continuous = [
+        n
+        for n, j in zip(model.names, model.joints, strict=True)
+        if "RUB" in j.shortname() or "Unbounded" in j.shortname()
+    ]
+    robot = from_pinocchio(model)
+    assert robot.nq == model.nq - len(continuous)
+    assert [f.kind for f in robot.report] == ["repaired"] * bool(continuous)
+    assert all(name in str(robot.report) for name in continuous)
+    layout, q = PinocchioLayout(robot, model), robot.random(seed, batch=4)
+    # an angle within half a turn comes back as it was, but for the roundings of three functions
+    np.testing.assert_allclose(layout.q_to_robot(layout.q_to_model(q)), q, atol=1e-15)
+    agree(robot, model, seed)
+
+
+def test_layout_of_a_robot_in_another_order() -> None:
+    """Depth first, as a builder has it: q and v are arranged otherwise, and the layout takes them over."""
+    model = random_model(3)
+    robot = from_pinocchio(model)
+    builder = RobotBuilder("other")
+    for body in robot.bodies.values():
+        about = body.inertia.about_com()
+        builder.body(body.name, body.inertia.mass, [h / body.inertia.mass for h in body.inertia.h], list(about))
+    for j in robot.joints.values():
+        angles = rpy_from_matrix(j.placement.R.matrix())
+        builder.joint(j.name, j.kind, j.parent, j.child, list(j.placement.p), angles, armature=j.armature)
+    other = builder.build()
+    assert list(other.joints) != list(robot.joints)
+    agree(other, model, 0)
+
+
+def test_layouts_of_different_robots() -> None:
+    robot = from_pinocchio(random_model(0))
+    with pytest.raises(RobotError, match="moving joint"):
+        PinocchioLayout(robot, random_model(1))
+    layout = PinocchioLayout(robot, random_model(0))
+    with pytest.raises(RobotError, match="q of the robot has") as caught:
+        layout.q_to_model(np.zeros(robot.nq + 1))
+    assert caught.value.field == "q"
 
 
 def test_model_without_joints() -> None:

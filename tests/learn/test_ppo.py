@@ -5,6 +5,8 @@ import pytest
 
 from pliant.errors import LearningError
 from pliant.learn import PpoSettings, Training, Verdict, ppo, resume
+from pliant.learn.ppo import Ppo
+from pliant.learn.stopwatch import Stopwatch
 from toy_tasks import Cart, cart_judge
 
 ROUND = 64 * 24
@@ -46,7 +48,10 @@ def test_the_same_bits_on_threads_and_with_a_judge(options: dict) -> None:
     assert not same(alone, ppo(Cart(**env), minutes=None, steps=3 * 160 * 24, seed=1, **options))
 
 
-@pytest.mark.parametrize("options", [{}, {"symmetry": True, "normalise_returns": True}], ids=["plain", "options"])
+OPTIONS = {"symmetry": True, "normalise_returns": True, "averaging": 2}
+
+
+@pytest.mark.parametrize("options", [{}, OPTIONS], ids=["plain", "options"])
 def test_a_checkpoint_continues_to_the_same_bits(tmp_path, options: dict) -> None:
     whole = short(rounds=5, **options)
     path = tmp_path / "cart.checkpoint"
@@ -57,6 +62,22 @@ def test_a_checkpoint_continues_to_the_same_bits(tmp_path, options: dict) -> Non
     assert [row["iteration"] for row in continued.history] == [1, 2, 3, 4, 5]
     assert [row["kl"] for row in continued.history] == [row["kl"] for row in whole.history]
     assert all("judge/score" in row for row in continued.history)
+
+
+def test_the_policy_is_averaged_over_updates() -> None:
+    settings = PpoSettings(hidden=(8,), averaging=10, seed=1)
+    plain, averaged = (Ppo(Cart(), s, Stopwatch("wall")) for s in (settings.with_options(averaging=0), settings))
+    found = []
+    for _ in range(4):
+        plain.iterate()
+        averaged.iterate()
+        found.append([x for layer in plain.policy().layers for x in layer])
+    # the robots act and learn as before; what is kept is the mean of the weights so far, in float32
+    assert np.array_equal(plain.model.parameters, averaged.model.parameters)
+    own = [x for layer in averaged.policy().layers for x in layer]
+    for k, x in enumerate(own):
+        assert np.allclose(x, np.mean([weights[k] for weights in found], axis=0), rtol=0, atol=1e-6)
+        assert not np.array_equal(x, found[-1][k])
 
 
 def test_checkpoints_of_another_task_and_damaged_ones(tmp_path) -> None:
@@ -108,6 +129,7 @@ def test_a_critic_that_sees_what_the_actor_does() -> None:
         ({"hidden": "big"}, "hidden"),
         ({"discount": 1.5}, "discount"),
         ({"epochs": 0}, "epochs"),
+        ({"averaging": -1}, "averaging"),
         ({"rate_range": (1e-2, 1e-3)}, "rate_range"),
         ({"activation": "swish"}, "activation"),
         ({"symmetry": 1}, "symmetry"),

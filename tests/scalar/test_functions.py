@@ -1,6 +1,7 @@
 """The same function of floats, arrays, SymPy and traced scalars, and the conditions between them."""
 
 import inspect
+import builtins
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -26,12 +27,16 @@ UNARY = {
     "log": [1e-300, 0.5, 1.0, 3.0, 1e300],
     "abs": [-2.5, 0.0, 3.5],
     "floor": [-2.5, -2.0, 0.0, 0.5, 7.0],
+    "round": [-2.5, -1.5, -0.3, 0.0, 0.5, 1.5, 2.5, 7.2],
 }
 PAIRS = [(-2.5, 1.0), (1.0, -2.5), (0.5, 0.5), (3.0, 4.0), (-1.0, -3.0), (0.0, 2.0), (0.0, -2.0)]
 BINARY = {
     "atan2": scalar.atan2,
     "minimum": scalar.minimum,
     "maximum": scalar.maximum,
+    "mod": scalar.mod,
+    "%": lambda a, b: a % b,
+    "//": lambda a, b: a // b,
     "less": lambda a, b: a < b,
     "less_equal": lambda a, b: a <= b,
     "greater": lambda a, b: a > b,
@@ -76,7 +81,7 @@ def _number(value: sympy.Basic) -> float:
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str) -> None:
     values = everywhere(getattr(scalar, name), UNARY[name])
-    reference = [getattr(math, name, abs)(x) for x in UNARY[name]]
+    reference = [getattr(math, name, getattr(builtins, name, None))(x) for x in UNARY[name]]
     for kind, found in values.items():
         assert [float(v) for v in found] == pytest.approx(reference, **CLOSE), kind
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pliant
+from pliant.errors import PliantError, SimulationWarning
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
 from pliant.storage.hdf5 import trim
@@ -86,6 +87,7 @@ def test_it_opens_while_it_is_written(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from simulated_robots import LEG_Q, leg_started
+from pliant.errors import PliantError, SimulationWarning
 from pliant.simulation import running
 running.BLOCK = 1e-3
 sim = leg_started()
@@ -127,8 +129,9 @@ FULL = """
 import os, resource, sys, warnings, pliant
 from simulated_robots import leg_started
 from pliant.storage import writing
+from pliant.errors import PliantError, SimulationWarning
 from pliant.simulation import running
-running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 50_000
+running.BLOCK, writing._CHUNK, writing._INDEX = 0.01, 2000, 5_000
 warnings.simplefilter("ignore", pliant.SimulationWarning)  # the leg falls over
 sim = leg_started()
 log = sim.run(2.0)
@@ -164,6 +167,51 @@ def test_full_disk(tmp_path: Path) -> None:
     rows = int(last.split()[0])
     assert last == f"{rows} False" and rows > 100
     assert "the file opens and has the log until t =" in streamed and f"{rows} entries" in streamed
+
+
+def test_a_full_disk_keeps_what_it_has_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # blocks of a fast run have many entries: of the one that does not fit, the entries that do are kept
+    whole = leg_started().run(0.5, channels=["q", "v"])
+    room = 300
+    wanted, given = [0], []
+
+    def needed_bytes(part, rows) -> float:
+        wanted.append(len(part.t))
+        return 1e12
+
+    def append(file, part, modes, own=writing._append) -> None:
+        given.append(len(part.t))
+        own(file, part, modes)
+
+    def reserve(path, size, more=0) -> None:
+        if wanted[-1] > room - sum(given):
+            raise OSError(28, "No space left on device")
+
+    with writing.LogWriter(tmp_path / "run.h5", whole[:1], until=1.0) as writer:
+        for function in (needed_bytes, reserve):
+            monkeypatch.setattr(writing, function.__name__, function)
+        monkeypatch.setattr(writing, "_append", append)
+        with pytest.raises(PliantError) as error:
+            writer.append(whole[1:])
+    assert "the disk is full" in str(error.value) and f"{room + 1} entries" in error.value.cure
+    with pytest.warns(SimulationWarning):
+        found = pliant.load_log(tmp_path / "run.h5")
+    assert len(found) == room + 1 and np.array_equal(found.q, whole.q[: room + 1])
+
+
+@pytest.mark.parametrize("name", ["q", "t"])
+def test_complex_numbers_are_no_state(tmp_path: Path, name: str) -> None:
+    import h5py
+
+    path = leg_started().run(0.01).save(tmp_path / "run.h5")
+    with h5py.File(path, "r+") as file:
+        parent, key = (file, "t") if name == "t" else (file["channels"], "q")
+        numbers = parent[key][()].astype(complex)
+        del parent[key]
+        parent.create_dataset(key, data=numbers)
+    with pytest.raises(PliantError) as error:
+        pliant.load_log(path)
+    assert error.value.field == name
 
 
 def test_only_hdf5_is_trimmed(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from pliant.tasks import balancing, walkers
 
 ALL = sorted(tasks.tasks())
 SIBLINGS = {"biped": "biped-turning", "go2": "anymal-c", "quadruped": "quadruped-elastic"}
-"""Tasks that have the terms of another, which is run: compiling takes ten seconds a robot."""
+"""Tasks all of whose terms another has, which is run: compiling takes ten seconds a robot."""
 
 
 @pytest.mark.parametrize("name", sorted(SIBLINGS))
 def test_siblings_have_the_same_terms(name):
     own, other = (tasks.make(n, batch=4).describe() for n in (name, SIBLINGS[name]))
     for what in ("observations", "rewards", "terminations", "commands", "events"):
-        assert own[what].keys() == other[what].keys()
+        assert own[what].keys() <= other[what].keys()
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in SIBLINGS])

@@ -13,9 +13,10 @@ import pytest
 import pliant
 from pliant.plots.figures import round_number
 from pliant.viewer.browser_scene import BrowserScene
-from pliant.viewer.live import Push, Runner, pushed
+from pliant.viewer.live import Runner
 from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
+from pliant.viewer.stepping import Push, pushed
 from simulated_robots import started
 from view_logs import event_hopper
 
@@ -53,6 +54,14 @@ def test_bad_calls_are_refused(batch: pliant.Log, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(pliant.PliantError, match=r"the viewer needs viser: pip install 'pliant\[view\]'"):
         robot.view(block=False)
+
+
+def test_no_marks_are_none_and_a_wrong_one_lists_all(batch: pliant.Log) -> None:
+    with batch.view(port=0, block=False, play=False, show=None) as viewer:
+        assert viewer.is_open
+    with pytest.raises(pliant.PliantError) as caught:
+        batch.view(port=0, block=False, show="everything")
+    assert caught.value.cure.endswith("show= takes frames, inertias, mass, contacts, names, forces, cones")
 
 
 def test_scene_holds_the_robots_where_they_are(batch: pliant.Log) -> None:
@@ -169,7 +178,7 @@ def test_a_push_is_an_impulse_on_the_whole_robot() -> None:
     robot = sim.robot
     sim.reset(q=robot.random(0), v=np.random.default_rng(0).normal(size=robot.nv))
     force, dt = np.array([3.0, -2.0, 5.0]), 0.01
-    after = pushed(sim, Push("tube", force, 1.0), dt)
+    after = pushed(sim, Push("tube", force, 1.0, np.zeros(3)), dt)
     h0, h1 = (np.asarray(pliant.centroidal_momentum(robot, sim.q, v)) for v in (sim.v, after))
     # M^-1 J^T f dt changes the momentum by the impulse and its moment about the centre of mass
     np.testing.assert_allclose((h1 - h0)[:3], force * dt, atol=1e-10)
@@ -244,7 +253,7 @@ def test_live_runs_until_its_controller_fails() -> None:
     ({"gains": {"kp": 1.0}}, "gains need a controller"),
     ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
     ({"show": "x"}, "no mark named 'x'"),
-    ({"made": lambda: pliant.load("hopper")}, "live takes a Simulation first, not Robot"),
+    ({"made": lambda: pliant.load("hopper")}, "live takes a simulation first, not Robot"),
     ({"made": event_hopper}, r"goes from event to event .* sim.run\(2.0\).view\(\)"),
 ])  # fmt: skip
 def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:

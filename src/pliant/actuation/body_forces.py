@@ -15,6 +15,7 @@ from pliant.checks import check_one_of
 from pliant.errors import PliantError, bad_value
 from pliant.robot import FrameSpring, Robot
 from pliant.scalar import Scalar, Scalars, both, is_constant, select, sqrt
+from pliant.signatures import explained
 from pliant.scalar.formulas import FormulaRow
 from pliant.scalar.pickling import kept
 from pliant.spatial import Force, Motion, Transform, Vector
@@ -22,6 +23,7 @@ from pliant.spatial import Force, Motion, Transform, Vector
 Triple = Scalars | Callable[[Scalar], Scalars]
 
 
+@explained
 @dataclass(frozen=True)
 class ExternalForce:
     """A force and a moment on a body: constant, a function of time, or an impulse.

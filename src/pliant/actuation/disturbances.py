@@ -14,8 +14,10 @@ from pliant.chance import Chance
 from pliant.checks import check_at_least, check_finite, check_name, check_one_of, per_entry
 from pliant.errors import SimulationError
 from pliant.scalar import Scalar, Scalars, both, exp, maximum, select, sqrt
+from pliant.signatures import explained
 
 
+@explained
 @dataclass(frozen=True)
 class Gusts:
     """A force on a body that wanders about its mean, such as that of wind.
@@ -68,6 +70,7 @@ class Gusts:
         return ExternalForce(self.body, force=tuple(memory), frame=self.frame)
 
 
+@explained
 @dataclass(frozen=True)
 class Pushes:
     """Impulses on a body at random times.

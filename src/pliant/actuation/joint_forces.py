@@ -27,8 +27,8 @@ from pliant.actuation.shafts import Shaft, shaft_of, shafts_of
 from pliant.actuation.windings import (
     current_after, has_voltage_limit, is_infinite, torque_limit, torque_per_current,
 )  # fmt: skip
-from pliant.checks import is_zero
-from pliant.errors import PliantError, TraceError
+from pliant.checks import is_zero, users_function
+from pliant.errors import PliantError
 from pliant.robot import Motor, MotorLaw, Robot
 from pliant.scalar import Scalar, Scalars, cos, maximum, minimum, select
 
@@ -243,14 +243,8 @@ def _law(motor: Motor, u: Scalar, q: Scalar, v: Scalar, t: Scalar) -> Scalar:
     """What a law of the user gives, one scalar; raises with the motor's name if it does not."""
     assert motor.law is not None and not isinstance(motor.law, MotorLaw)
     subject = f"law of motor {motor.name!r}"
-    try:
+    with users_function(subject, "law", "write pliant.math.select(condition, a, b) in place of a branch"):
         torque = motor.law(u, q, v, t)
-    except TraceError as error:
-        cure = "write pliant.math.select(condition, a, b) in place of a branch"
-        raise TraceError(f"{subject}: {error}", subject=subject, cure=cure) from None
-    except TypeError as error:
-        cure = "use functions of pliant.math, such as pliant.math.sin, in place of those of math or numpy"
-        raise PliantError(f"{subject} cannot be written as a formula: {error}", subject=subject, cure=cure) from error
     if torque is None or isinstance(torque, list | tuple) or hasattr(torque, "__len__"):
         shown = "nothing" if torque is None else repr(torque)
         raise PliantError(f"{subject} returned {shown}", subject=subject, cure="it returns one torque")

@@ -30,6 +30,7 @@ from pliant.robot.joints import Free, JointKind, Spherical
 from pliant.robot.model import Joint
 from pliant.robot.part_checks import law_and_slope
 from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select
+from pliant.signatures import explained
 from pliant.spatial import Vector, rotation_from_quaternion
 
 # of the quadrature that makes an energy of a law: exact for polynomials up to degree 31
@@ -240,6 +241,7 @@ class FlexibilityState(NamedTuple):
     spring_force: Any
 
 
+@explained
 def flexibility_names(robot: Robot) -> tuple[str, ...]:
     """A name for each entry of a deflection: the spring joint's name, with a suffix if it has several axes."""
     joints = [robot.joints[f.name] for f in robot.flexibilities.values()]

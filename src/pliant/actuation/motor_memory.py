@@ -30,8 +30,8 @@ from pliant.actuation.joint_forces import States, ripple_at
 from pliant.actuation.motor_friction import bristle_after, has_bristles
 from pliant.actuation.shafts import shaft_of, shafts_of
 from pliant.actuation.windings import has_temperature, has_winding, temperature_after, torque_per_current
-from pliant.checks import is_zero
-from pliant.errors import PliantError, SimulationError, TraceError
+from pliant.checks import is_zero, users_function
+from pliant.errors import PliantError, SimulationError
 from pliant.robot import Motor, MotorLaw, Robot
 from pliant.scalar import Scalar, Scalars, abs, equal, is_constant, maximum, negation, select
 
@@ -237,11 +237,8 @@ def asked(
     """Torque and new memory of a motor's law that remembers; raises with the motor's name if it gives none."""
     subject, law = f"law of motor {motor.name!r}", motor.law
     assert isinstance(law, MotorLaw)
-    try:
+    with users_function(subject, "law", "write pliant.math.select(condition, a, b) in place of a branch"):
         result = law.function(u, q, v, t, list(memory))
-    except TraceError as error:
-        cure = "write pliant.math.select(condition, a, b) in place of a branch"
-        raise TraceError(f"{subject}: {error}", subject=subject, cure=cure) from None
     is_pair = isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Sequence | np.ndarray)
     if not is_pair or len(result[1]) != len(law.memory):
         cure = f"it returns (torque, memory), with {len(law.memory)} numbers of memory"

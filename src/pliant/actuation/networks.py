@@ -15,6 +15,7 @@ from pliant.errors import RobotError
 from pliant.networks import Network
 from pliant.robot import MotorLaw
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 
 INPUTS: dict[str, Callable[[Scalar, Scalar, Scalar], Scalar]] = {
     "error": lambda u, q, v: u - q,
@@ -25,6 +26,7 @@ INPUTS: dict[str, Callable[[Scalar, Scalar, Scalar], Scalar]] = {
 """What a network may see of the control u, and of the joint's position and velocity."""
 
 
+@explained
 def network_law(
     layers: Sequence[tuple[Any, Any]],
     *,

@@ -20,11 +20,13 @@ from pliant.checks import check, check_at_least, is_real
 from pliant.errors import PliantError
 from pliant.plots.figures import COLORS, INK, figure
 from pliant.recording.log import Log
+from pliant.signatures import explained
 
 # averages over fewer stretches than this say little
 _STRETCHES = 9
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Allan:
     """Allan deviations.
@@ -72,6 +74,7 @@ class Allan:
         return "\n".join(["Allan deviation of " + ", ".join(self.columns), *rows])
 
 
+@explained
 def allan(readings: Any, channel: str | None = None, *, period: float | None = None) -> Allan:
     """The Allan deviation of a channel of a log, or of an array of readings.
 

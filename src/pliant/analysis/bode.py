@@ -18,6 +18,7 @@ from pliant.plots.figures import COLORS, figure
 from pliant.robot import Motor, Robot
 from pliant.scalar import Expr, Graph, sin
 from pliant.scalar.evaluation import interpret, tangents
+from pliant.signatures import explained
 from pliant.simulation import Simulation
 from pliant.simulation.model import StepModel
 from pliant.simulation.contact_memory import memory_kept, memory_rates
@@ -34,6 +35,7 @@ _LONGEST = 300.0
 _REST = 1e-6
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Bode:
     """A frequency response: outputs over the control of one motor.
@@ -63,6 +65,15 @@ class Bode:
     def _of(self, output: str) -> np.ndarray:
         check_known("output", output, self.response, "the response")
         return self.response[output]
+
+    def __repr__(self) -> str:
+        w, outputs = self.frequencies, ", ".join(self.response)
+        span = f"{w.min():g} to {w.max():g} rad/s" if len(w) else "none"
+        return f"Bode: {outputs} over {self.input}, {len(w)} frequencies ({span}), by {self.method}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        """What a notebook shows: its plot."""
+        return self.plot()._repr_mimebundle_(include, exclude)
 
     def plot(
         self,
@@ -112,6 +123,7 @@ class Bode:
         return made
 
 
+@explained
 def bode(
     robot: Robot | Simulation,
     frequencies: Any = None,

@@ -25,6 +25,7 @@ from pliant.events.log_entries import channel_kernel
 from pliant.events.simulation import EventSimulation
 from pliant.recording import Log
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.simulation.controllers import Controller
 from pliant.simulation.simulation import Simulation
 from pliant.simulation.state import divergence_text
@@ -72,6 +73,7 @@ class ContactRow:
         return f"{name} {self.setting:.3g}{unit}" if self.method == "rigid" else f"{name} {self.setting:.0e}{unit}"
 
 
+@explained
 @dataclass(frozen=True, repr=False)
 class ContactComparison:
     """A motion in several ways; `print` shows it as a table.
@@ -136,6 +138,7 @@ class ContactComparison:
         return axes
 
 
+@explained
 def compare_contacts(
     robot: Robot,
     *,

@@ -11,6 +11,7 @@ from pliant.errors import PliantError
 from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, pale
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
+from pliant.signatures import explained
 
 # entries of a curve in a plot
 _DENSE = 400
@@ -27,6 +28,7 @@ _LOST = {
 }
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class EnergyLedger:
     """The energy of one robot over time [J]; all arrays are (steps,).
@@ -88,6 +90,7 @@ class EnergyLedger:
         return "\n".join(lines)
 
 
+@explained
 def energy_ledger(log: Log, robot: int | None = None) -> EnergyLedger:
     """The energy of a run by term: stored energy, work, losses, and the rest that is left over.
 

@@ -7,6 +7,7 @@ from pliant.checks import check_at_least
 from pliant.errors import RobotError
 from pliant.robot import Geometry, Robot, RobotBuilder
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector
 
 LEG_LENGTH = 0.6
@@ -19,6 +20,7 @@ FLIGHT_NUMBERS = {"Ixx": 0.16, "Iyy": 0.2, "Izz": 0.12, "m2": 0.8, "l2": 0.5}
 """Of `hopper_flight`, Pliant's own, where the document has none: a body of some 10 kg and 40 cm, a leg of 0.5 m."""
 
 
+@explained
 def hopper(*, mass: Scalar = 15, stiffness: Scalar = 7000, damping: Scalar = 35) -> Robot:
     """A hopping robot: a body on one springy leg, which a hip swings about two axes; ten degrees of freedom.
 
@@ -74,6 +76,7 @@ def hopper(*, mass: Scalar = 15, stiffness: Scalar = 7000, damping: Scalar = 35)
     return robot.with_contact("foot", radius=FOOT_RADIUS).with_contact("body", radius=BODY_RADIUS)
 
 
+@explained
 def hopper_flight(
     *,
     Ixx: Scalar = None,

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from pliant.catalogue import hoppers
 from pliant.checks import check
 from pliant.errors import Fault, RobotError, unknown_name
+from pliant.files.xml import ROBOT_SUFFIXES, read_file, root_tag
 from pliant.robot import Named, Robot
+from pliant.signatures import explained
 
 OURS, ELSEWHERE = "pliant", "example-robot-data"
 """Packages whose robots have names."""
@@ -18,12 +20,13 @@ _URDF = Path(__file__).parent / "urdf"
 _SENSORS = Path(__file__).parent / "sensors"
 # shipped robots that a function makes
 _MADE: dict[str, Callable[..., Robot]] = {"hopper": hoppers.hopper, "hopper_flight": hoppers.hopper_flight}
-_SUFFIXES = (".urdf", ".xacro", ".toml")
+_SUFFIXES = (*ROBOT_SUFFIXES, ".toml")
 # robots that stand, walk or fly, by name or folder; the others are bolted to the world
 _FREE = {
     OURS: ("biped", "hopper", "quadruped"),
     ELSEWHERE: (
-        "a1", "alex", "alexander", "anymal_b_simple", "anymal_c_simple", "b1", "bolt", "borinot", "centauro", "g1",
+        "a1", "alex", "alexander", "anymal_b_simple", "anymal_c_simple", "b1", "bolt", "borinot", "cassie",
+        "cassie_v2", "centauro", "g1",
         "go1", "go2", "hector", "hextilt", "human", "hyq", "icub", "iris", "laikago", "quadruped", "romeo",
         "simple_humanoid", "solo", "talos",
     ),
@@ -36,7 +39,7 @@ class KnownRobot(NamedTuple):
     Attributes:
         name: that `load` takes.
         origin: the package that it comes from, or "" for a file.
-        base: "free" or "fixed", by default.
+        base: "free" or "fixed", by default; "" for a file, which says it itself, or whose reader guesses it.
         path: of its file; None if a function makes it.
     """
 
@@ -64,10 +67,12 @@ def robots() -> Named[KnownRobot]:
     except PackageNotFoundError:
         listed = []
     for file in sorted(listed):
-        if file.suffix == ".urdf":
+        if file.suffix in (".urdf", ".sdf"):
             path = Path(str(file.locate()))
             name = path.stem if path.stem not in known else f"{_folder(path)}/{path.stem}"
-            known[name] = KnownRobot(name, ELSEWHERE, _base(ELSEWHERE, _folder(path)), path)
+            # of the files of Cassie, some are on a rail
+            base = _base(ELSEWHERE, _folder(path) if file.suffix == ".urdf" else path.stem)
+            known[name] = KnownRobot(name, ELSEWHERE, base, path)
     return Named("robot", known.values())
 
 
@@ -77,17 +82,19 @@ def _shipped() -> dict[str, KnownRobot]:
     return {name: KnownRobot(name, OURS, _base(OURS, name), paths.get(name)) for name in sorted([*_MADE, *paths])}
 
 
+@explained
 def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = False, **options: Any) -> Robot:
     """A robot, by its name (see `robots`) or by the path of a file.
 
     Args:
-        source: a name such as "quadruped" or "anymal", or a path that ends in .urdf or .xacro; or in .toml, for a side
-            file that names its robot.
+        source: a name such as "quadruped" or "anymal", or a path that ends in .urdf, .xacro, .sdf, .world or
+            .xml (URDF, MJCF or SDF by its root element); or in .toml, for a side file that names its robot.
         side: a side file, with what URDF cannot say; see `read_side_file`.
         sensors: whether a shipped robot has the sensors that come with it: quadruped, biped and hopper, see
             docs/sensors.md. Their errors are those of hardware of the middle class.
-        options: those of the reader, `load_urdf`. A robot with a name has a ``base`` of its own, which the option
-            replaces. A robot that a function makes, such as `hopper_flight`, takes those of the function instead.
+        options: those of the reader, `load_urdf`, `load_mjcf` or `load_sdf`. A robot with a name has a ``base`` of its
+            own, which the option replaces. A robot that a function makes, such as `hopper_flight`, takes those of the
+            function instead.
     """
     given: dict[str, Any] = {"subject": "pliant.load", "error": RobotError}
     check("source", source, "the name of a robot or the path of a file", isinstance(source, str | Path), **given)
@@ -104,9 +111,29 @@ def load(source: str | Path, *, side: str | Path | None = None, sensors: bool = 
     _check_options(found, options)
     if found.path is None:
         return _MADE[found.name](**options)
-    from pliant.formats.urdf import load_urdf  # robots that a function makes do without
+    own = {"base": found.base} if found.base else {}
+    return _reader(found.path)(found.path, **{**own, **options})
 
-    return load_urdf(found.path, **{"base": found.base, **options})
+
+def _reader(path: Path) -> Callable[..., Robot]:
+    """The reader for a file, by its suffix or, of .xml, its root element."""
+    suffix = path.suffix.lower()
+    tag = root_tag(read_file(path)) if suffix == ".xml" else "sdf" if suffix in (".sdf", ".world") else "robot"
+    if tag == "sdf":
+        from pliant.formats.sdf import load_sdf  # robots that a function makes need no reader
+
+        return load_sdf
+    if tag == "mujoco":
+        from pliant.formats.mjcf import load_mjcf
+
+        return load_mjcf
+    if tag == "robot" or not tag:  # what is not XML raises the same error with any reader
+        from pliant.formats.urdf import load_urdf
+
+        return load_urdf
+    problem = f"the root element of {path} is <{tag}>"
+    cure = "robots are <robot> (URDF), <mujoco> (MJCF) or <sdf>"
+    raise RobotError(problem, subject=str(path), field="robot", cure=cure)
 
 
 def _with_own_sensors(robot: Robot, source: str | Path) -> Robot:
@@ -119,6 +146,7 @@ def _with_own_sensors(robot: Robot, source: str | Path) -> Robot:
     return read_side_file(robot, _SENSORS / f"{source}.toml")
 
 
+@explained
 def read_side_file(robot: Robot, path: str | Path) -> Robot:
     """A copy of a robot with the changes of a side file: motors, joints, frames, flexibilities, contacts, sensors.
 
@@ -140,13 +168,17 @@ def read_side_file(robot: Robot, path: str | Path) -> Robot:
     return file.put_on(robot)
 
 
+@explained
 def find(source: str | Path) -> KnownRobot:
     """The robot that a name or path means, not loaded yet."""
+    is_path = len(str(source)) < 4096 and "\0" not in str(source)
+    takes = "a name, or a path that a file can have"
+    check("source", source, takes, is_path, subject="pliant.load", error=RobotError)
     path = Path(source)
     if source in _shipped():
         return _shipped()[str(source)]
     if path.suffix.lower() in _SUFFIXES:
-        return KnownRobot(str(source), "", "fixed", path)
+        return KnownRobot(str(source), "", "", path)
     known = robots()
     if isinstance(source, str):
         if source in known:
@@ -172,19 +204,24 @@ def find(source: str | Path) -> KnownRobot:
 def _check_options(found: KnownRobot, options: dict[str, Any]) -> None:
     if not options:
         return
-    from pliant.formats.urdf import load_urdf
-
-    of_reader = [name for name in inspect.signature(load_urdf).parameters if name != "path"]
-    valid = list(inspect.signature(_MADE[found.name]).parameters) if found.path is None else of_reader
+    made = found.path is None
+    takes = _MADE[found.name] if made else _reader(found.path)  # type: ignore[arg-type]
+    valid = [name for name in inspect.signature(takes).parameters if made or name != "path"]
     for name in options:
         if name in valid:
             continue
-        if name in of_reader:
+        if made and name in _reader_options():
             subject = f"robot {found.name!r}"
             cure = f"leave it out; a function makes this robot, with the options {', '.join(valid)}"
             raise RobotError(f"{subject} takes no {name}", subject=subject, field=name, cure=cure)
         fault = unknown_name("option", name, [*valid, "side"], "pliant.load")
         raise RobotError(fault.problem, subject="pliant.load", field=name, cure=fault.cure)
+
+
+def _reader_options() -> list[str]:
+    from pliant.formats.urdf import load_urdf
+
+    return [name for name in inspect.signature(load_urdf).parameters if name != "path"]
 
 
 def _base(origin: str, name: str) -> str:

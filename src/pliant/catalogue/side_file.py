@@ -23,12 +23,13 @@ from pliant.catalogue.library import robots
 from pliant.catalogue.side_tables import BASE, GRAVITY, PATH, TABLES, Kind, Table, is_pattern, plain
 from pliant.errors import Call, Fault, RobotError, bad_value, unknown_name
 from pliant.files.toml import Key, TomlFile
+from pliant.files.xml import ROBOT_SUFFIXES
 from pliant.robot import Robot
 
 _SETTINGS: dict[str, Kind] = {"robot": PATH, "base": BASE, "gravity": GRAVITY}
 _TABLES = {table.name: table for table in TABLES}
 _BY_METHOD = {table.method: table for table in TABLES}
-_SUFFIXES = (".urdf", ".xacro")
+_SUFFIXES = ROBOT_SUFFIXES
 # keys that name one thing, so a pattern cannot have them
 _SINGLE = ("name", "joint")
 # fields of errors that a side file calls by another name

@@ -182,7 +182,7 @@ def stance(robot: Robot, state: str | None = None) -> Any:
     subject = f"robot {robot.name!r}"
     states = _states(robot)
     if state is not None and states:
-        raise RobotError(unknown_name("state", state, states, f"the SRDF files of {subject}"))
+        raise RobotError(unknown_name("state", state, states, f"the SRDF files or keyframes of {subject}"))
     cure = f"write a state named 'standing' into an SRDF file beside the robot's file, {Path(robot.name).name}.srdf"
     if robot.file is None:
         cure = "set the joints yourself, from robot.neutral() on"
@@ -203,16 +203,24 @@ def known_stance(robot: Robot, state: str | None = None) -> Stance | None:
     q = robot.neutral()
     for name, angle in angles.items():
         q[robot.coordinate_names.index(name)] = angle
-    return Stance(within_limits(robot, q), f"{chosen!r} of {file.name}")
+    return Stance(within_limits(robot, q), f"{chosen!r} of {file}")
 
 
-def _states(robot: Robot) -> dict[str, tuple[Path, dict[str, float]]]:
-    """The states of the first SRDF file that knows the robot's joints: file and angles by name."""
+def _states(robot: Robot) -> dict[str, tuple[str, dict[str, float]]]:
+    """The states that the robot's own file names, else those of the first SRDF file that knows its joints.
+
+    Of each the name of the file, and angles by name.
+    """
+    if robot.stances:
+        file = "its file" if robot.file is None else robot.file.name
+        known = {name: {c: float(x) for c, x in q.items() if c in robot.coordinate_names}
+                 for name, q in robot.stances.items()}  # fmt: skip
+        return {name: (file, angles) for name, angles in known.items() if angles}
     for file in _files(robot.file) if robot.file is not None else ():
         found = {}
         for name, angles in _read(file).items():
             own = {joint: angle for joint, angle in angles.items() if joint in robot.coordinate_names}
-            found |= {name: (file, own)} if own else {}
+            found |= {name: (file.name, own)} if own else {}
         if found:
             return found
     return {}

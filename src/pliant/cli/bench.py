@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.settings import Settings
-from pliant.cli.sources import Base, Xacro, load_robot
+from pliant.cli.sources import Base, Packages, Xacro, XacroArguments, load_robot
 from pliant.cli.terminal import Json, number, print_json, print_table, say
 from pliant.errors import PliantError
 
@@ -34,15 +34,16 @@ def bench(
     batch: Annotated[int, typer.Option(min=1, help="number of robots at a time")] = 1024,
     threads: Annotated[int, typer.Option(min=1, help="threads that share them")] = 1,
     base: Base = None,
+    packages: Packages = None,
     xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
     json: Json = False,
 ) -> None:
     """Measure how fast a robot is simulated on this machine."""
-    loaded = load_robot(robot, base, xacro)
-    rows = [
-        *_dynamics(loaded, batch),
-        *_steps(Settings(robot=robot, base=base, xacro=xacro, batch=batch, threads=threads)),
-    ]
+    loaded = load_robot(robot, base, xacro, packages, xacro_arg)
+    files = {"packages": tuple(packages or ()), "xacro": xacro, "xacro_arg": tuple(xacro_arg or ())}
+    settings = Settings(robot=robot, base=base, batch=batch, threads=threads, **files)
+    rows = [*_dynamics(loaded, batch), *_steps(settings)]
     if json:
         print_json({"robot": loaded.name, "batch": batch, "threads": threads, "rows": rows})
         return

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.sources import Base, RobotName, Xacro, load_robot
+from pliant.cli.sources import Base, Packages, RobotName, Xacro, XacroArguments, load_robot
 from pliant.errors import PliantError, bad_value, unknown_name
 
 FORMS = ("text", "latex", "markdown", "python", "c", "matlab")
@@ -34,7 +34,9 @@ def equations(
         str | None, typer.Option(help="'euler' for roll, pitch and yaw in place of quaternions")
     ] = None,
     base: Base = None,
+    packages: Packages = None,
     xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
     raw: Annotated[bool, typer.Option("--raw", help="formulas as the algorithm gives them: quick, but long")] = False,
 ) -> None:
     """Print the equations of motion of a robot."""
@@ -50,7 +52,7 @@ def equations(
     from pliant.symbolic import equations as equations_of
 
     found = equations_of(
-        load_robot(robot, base, xacro), method,
+        load_robot(robot, base, xacro, packages, xacro_arg), method,
         parameters=_symbols(symbols), names=_names(names), rotations=rotations, simplify=False if raw else None,
     )  # fmt: skip
     width = {"width": shutil.get_terminal_size((100, 24)).columns} if form == "text" else {}

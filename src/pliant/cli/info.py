@@ -2,15 +2,16 @@
 
 import math
 from collections import Counter
-from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.sources import Base, RobotName, Xacro, is_log, load_robot, loose_base, open_log, origin
+from pliant.cli.sources import (
+    Base, Packages, RobotName, Xacro, XacroArguments, is_log, load_robot, loose_base, open_log, origin,
+)  # fmt: skip
 from pliant.cli.terminal import Json, number, print_json, print_pairs, print_rich, print_table, say, size
-from pliant.errors import PliantError
+from pliant.errors import PliantError, bad_value
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
 _SHOWN = 4
 
 
-def info(robot: RobotName, base: Base = None, xacro: Xacro = False, json: Json = False) -> None:
+def info(
+    robot: RobotName,
+    base: Base = None,
+    packages: Packages = None,
+    xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
+    json: Json = False,
+) -> None:
     """Print the contents of a robot or a log, and its problems."""
     if is_log(robot):
         _show_log(open_log(robot), robot, json)
         return
-    loaded = load_robot(robot, base, xacro)
+    loaded = load_robot(robot, base, xacro, packages, xacro_arg)
     about = about_robot(loaded, origin(robot))
     if json:
         print_json(about)
@@ -248,33 +256,58 @@ def robots(json: Json = False) -> None:
         print_pairs(title, [("  ", ", ".join(names))])
     if not elsewhere:
         say(f"\nmore with: pip install {ELSEWHERE}")
-    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro or .toml file.")
+    say("\nEach is a ROBOT for the other commands, as is the path of a .urdf, .xacro, .sdf, .xml or .toml file.")
 
 
-def cache(clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False, json: Json = False) -> None:
+_UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="remove them")] = False,
+    most: Annotated[
+        str | None, typer.Option("--size", metavar="SIZE", help="keep them below this size, as 500MB or 4GB")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Print where compiled kernels are kept, how many and how large."""
-    from pliant.compiler.native import cache_folder
+    from pliant.compiler.cache import LEAST_BYTES, cache_folder, entries, most_bytes, set_most_bytes
 
     folder, sizes = cache_folder(), {}
+    limit = None if most is None else _bytes(most, LEAST_BYTES)
     try:
-        # object files, and parts of them that a killed process left behind
-        for file in [] if folder is None else [*folder.glob("*.o"), *folder.glob(".writing-*")]:
-            with suppress(FileNotFoundError):  # another process was quicker to remove it
-                sizes[file] = file.stat().st_size
-                if clear:
-                    file.unlink()
+        if folder is not None and limit is not None:
+            set_most_bytes(folder, limit)
+        for entry in () if folder is None else entries(folder):
+            sizes[entry.path] = entry.size
+            if clear:
+                entry.path.unlink(missing_ok=True)
     except OSError as error:
-        problem = f"cannot {'clear' if clear else 'read'} the cache {folder}: {error.strerror}"
+        problem = f"cannot {'clear' if clear else 'read' if most is None else 'change'} the cache {folder}: "
+        problem += str(error.strerror)
         raise PliantError(problem, subject=str(folder)) from None
     total = sum(sizes.values())
     if json:
         about = {"folder": None if folder is None else str(folder), "kernels": len(sizes), "bytes": total}
+        about["most"] = None if folder is None else most_bytes(folder)
         print_json(about | ({"removed": len(sizes)} if clear else {}))
     elif folder is None:
         say("there is no cache: PLIANT_CACHE_DIR turns it off")
     elif clear:
         say(f"removed {len(sizes)} kernels, {size(total)}, from {folder}")
     else:
-        pairs = [("folder", str(folder)), ("kernels", f"{len(sizes)}"), ("size", size(total))]
+        of_most = f"{size(total)} of {size(most_bytes(folder))}"
+        pairs = [("folder", str(folder)), ("kernels", f"{len(sizes)}"), ("size", of_most)]
         print_pairs("compiled kernels", pairs)
         say("\nThey are compiled again when they are needed; PLIANT_CACHE_DIR names another folder, or `off`.")
+
+
+def _bytes(text: str, least: int) -> int:
+    """A size such as 500MB in bytes."""
+    number_of, unit = text.strip()[:-2].strip(), text.strip()[-2:]
+    try:
+        found = float(number_of) * _UNITS[unit]
+    except (KeyError, ValueError):
+        found = math.nan
+    if not least <= found < 1e15:
+        raise PliantError(bad_value("--size", text, f"a number with kB, MB or GB, {size(least)} or more"))
+    return round(found)

@@ -1,13 +1,18 @@
 """``pliant tasks``, ``pliant train`` and ``pliant play``: policies that learn tasks, and what they do."""
 
+import dataclasses
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pliant.cli.own_code import in_file, is_in_file, located
 from pliant.cli.terminal import Json, number, print_json, print_pairs, print_table, say
 from pliant.errors import PliantError, needs
+
+if TYPE_CHECKING:
+    from pliant.tasks import Task
 
 
 def tasks(json: Json = False) -> None:
@@ -29,7 +34,7 @@ def tasks(json: Json = False) -> None:
 
 
 def train(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="see `pliant tasks`")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="see `pliant tasks`; or one of your own, FILE.py:NAME")],
     minutes: Annotated[float | None, typer.Option(min=0.0, help="of training at most (default: the task's)")] = None,
     seed: Annotated[int, typer.Option(min=0, help="of all random numbers")] = 0,
     threads: Annotated[int, typer.Option(min=1, help="that share robots and updates")] = 1,
@@ -51,10 +56,11 @@ def train(
     """Train a policy for a task, on this machine's processor."""
     from pliant.tasks.training import train as learn
 
+    found = _task(task)
     weights = {name: _real("--set", name, value) for name, value in _pairs("--set", set)}
     options = {name: _value(value) for name, value in _pairs("--option", option)}
     settings = {name: _value(value) for name, value in _pairs("--learner", learner)}
-    folder = out or os.path.join("out", f"{task}-{seed}")
+    folder = out or os.path.join("out", f"{found.name}-{seed}")
     callbacks: list[Callable[[Any], Any]] = [] if json else [_Lines()]
     if view:
         needs("viser", "view", "pliant train --view")
@@ -62,7 +68,7 @@ def train(
 
         callbacks.append(Watcher())
     run = learn(
-        task, minutes=minutes, seed=seed, threads=threads, batch=robots, weights=weights, out=folder, film=film,
+        found, minutes=minutes, seed=seed, threads=threads, batch=robots, weights=weights, out=folder, film=film,
         options=options, callback=lambda report: [call(report) for call in callbacks] and None, **settings,
     )  # fmt: skip
     report = run.report()
@@ -72,15 +78,40 @@ def train(
     judged = report["judge"] or {}
     shares = ", ".join(f"{name} {share:.0%}" for name, share in report["shares of time"].items())
     print_pairs(
-        f"{task}: {'success' if report['success'] else 'no success'} ({report['ended']})",
+        f"{found.name}: {_outcome(report)} ({report['ended']})",
         [
             ("training", f"{report['seconds of training']:.1f} s, {report['control steps'] / 1e6:.2f} M control steps"),
             ("time", shares),
             *((name, number(value)) for name, value in judged.items() if isinstance(value, int | float)),
             ("results", folder),
-            ("to see it", f"pliant play {folder}"),
+            ("to see it", f"pliant play {folder}" + (f" --task {task}" if is_in_file(task) else "")),
         ],
     )
+
+
+def _outcome(report: Any) -> str:
+    if report["judge"] is None:
+        return "not judged"
+    return "success" if report["success"] else "no success"
+
+
+def _task(name: str) -> "Task":
+    """A task by name, or that of a file of the user's own; errors in its code are told with their place."""
+    from pliant.tasks import as_task, task
+
+    if not is_in_file(name):
+        return task(name)
+    found = as_task(name, in_file(name, "task", "my_task.py:make_task"))
+
+    def located_in_file(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(**options: Any) -> Any:
+            with located(name, "task"):
+                return function(**options)
+
+        return called
+
+    judge = None if found.judge is None else located_in_file(found.judge)
+    return dataclasses.replace(found, environment=located_in_file(found.environment), judge=judge)
 
 
 class _Lines:
@@ -102,7 +133,9 @@ class _Lines:
 
 def play(
     what: Annotated[str, typer.Argument(metavar="TASK|POLICY", help="a task, a policy's file, or a training's folder")],
-    task: Annotated[str | None, typer.Option(help="of the policy (default: the one that it was trained for)")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="of the policy, a name or FILE.py:NAME (default: the one it was trained for)")
+    ] = None,
     command: Annotated[
         list[float] | None, typer.Option("--command", help="a number of the command; repeat it for each number")
     ] = None,
@@ -116,12 +149,20 @@ def play(
 ) -> None:
     """Run a trained policy in the browser, or into a film or log."""
     from pliant.learn.replaying import commands_of, replay, replay_event_driven, view
-    from pliant.tasks import make
+    from pliant.tasks import make, tasks
     from pliant.tasks.training import film_commands, trained
 
+    if is_in_file(what):
+        cure = f"give the folder of its training, as pliant play out/NAME-0 --task {what}"
+        raise PliantError(f"{what} is a task, not a policy", subject=what, field="policy", cure=cure)
     policy = trained(what)
-    name = task or policy.environment.get("task") or what
-    env = make(name, batch=1)
+    name = task or str(policy.environment.get("task") or what)
+    if task is None and name not in tasks():
+        # a policy is data: it does not say which code runs
+        problem = f"{what} was trained for {name!r}, which is no task of Pliant"
+        cure = f"give --task FILE.py:{name} with the file that has it"
+        raise PliantError(problem, subject=what, field="task", cure=cure)
+    env = make(_task(name), batch=1)
     policy.check(env)
     asked = film_commands(env) if command is None else commands_of(env, command)
     if events:

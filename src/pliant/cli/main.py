@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from pliant.cli.bench import bench
+from pliant.cli.convert import convert
 from pliant.cli.equations import equations
 from pliant.cli.info import cache, info, robots
 from pliant.cli.learning import play, tasks, train
@@ -67,7 +68,7 @@ def _program(
     pass
 
 
-for _command in (run, view, plot, info, robots, equations, tasks, train, play, sweep, bench, cache):
+for _command in (run, view, plot, info, robots, convert, equations, tasks, train, play, sweep, bench, cache):
     app.command()(_command)
 
 

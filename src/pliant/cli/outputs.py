@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.settings import PATHS, Settings
-from pliant.cli.sources import Base, Xacro, is_log, load_robot, open_log
+from pliant.cli.sources import Base, Packages, Xacro, XacroArguments, is_log, load_robot, open_log
 from pliant.cli.terminal import STOPPED, complain, say
 from pliant.errors import PliantError, bad_value, needs
 
@@ -73,7 +73,7 @@ def write_outputs(log: "Log", settings: Settings, is_streamed: bool, facts: Mapp
     writers: dict[str, Callable[[str], Any]] = {
         "log": lambda path: write_log(log, path),
         "plot": lambda path: _plot_to(log, (), path),
-        "video": lambda path: log.to_video(path),
+        "video": lambda path: log.to_video(path, size=settings.video_size),
         "html": lambda path: log.to_html(path),
         "report": lambda path: log.to_report(path, facts=facts),
     }
@@ -140,19 +140,22 @@ def _plot_to(log: "Log", channels: tuple[str, ...], path: str) -> None:
 def view(
     what: Annotated[str, typer.Argument(metavar="LOG|ROBOT|FILE", help="a log, or a robot's name or file")],
     port: Annotated[int, typer.Option(help="of the page; the next free one if it is taken")] = 8080,
+    host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines see the page")] = "127.0.0.1",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="print the address and open no window")] = False,
     base: Base = None,
+    packages: Packages = None,
     xacro: Xacro = False,
+    xacro_arg: XacroArguments = None,
 ) -> None:
     """Show a log or a robot in the browser, until Ctrl-C."""
     needs("viser", "view", "pliant view")
-    options: dict[str, Any] = {"port": port, "browser": not no_browser, "block": True}
+    options: dict[str, Any] = {"port": port, "host": host, "browser": not no_browser, "block": True}
     if is_log(what):
         open_log(what).view(**options)
         return
     from pliant.catalogue.starts import known_stance
 
-    robot, ground = load_robot(what, base, xacro), None
+    robot, ground = load_robot(what, base, xacro, packages, xacro_arg), None
     stance = known_stance(robot)
     q = robot.neutral() if stance is None else stance.q
     if robot.is_free:

@@ -26,21 +26,26 @@ _GLANCE = 50
 _CHANNELS = ("q", "v", "tau", "forces", "energy")
 
 
-def run(*, settings: str | None = None, **given: Any) -> None:
+def run(*, settings: str | None = None, trust: bool = False, **given: Any) -> None:
     """Simulate a robot; write log, plot, video, replay, report."""
-    raise typer.Exit(run_robot(given, settings))
+    raise typer.Exit(run_robot(given, settings, trust=trust))
 
 
 _File = Annotated[
     str | None,
     typer.Option(metavar="FILE.toml", help="file with the same options by the same names; the command line wins"),
 ]
+_Trust = Annotated[bool, typer.Option("--trust", help="run code that the settings file names: only if you trust it")]
 run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-    [*options(), inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File)]
+    [
+        *options(),
+        inspect.Parameter("settings", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_File),
+        inspect.Parameter("trust", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Trust),
+    ]
 )
 
 
-def run_robot(given: Mapping[str, Any], file: str | None) -> int:
+def run_robot(given: Mapping[str, Any], file: str | None, *, trust: bool = False) -> int:
     """Run as the options (None for those that were not given) and the settings file ask for.
 
     Returns:
@@ -48,7 +53,7 @@ def run_robot(given: Mapping[str, Any], file: str | None) -> int:
     """
     from pliant.cli.run_setup import run_setup
 
-    settings = gathered(given, file)
+    settings = gathered(given, file, trust=trust)
     check_outputs(settings)
     ready = run_setup(settings)
     streamed = settings.log if is_streamed(settings) else None
@@ -160,7 +165,7 @@ def _blocks(scene: "RunSetup") -> Iterator["Log"]:
         return
     is_flexible = any(f.joint is not None for f in sim.robot.flexibilities.values())
     channels += ("divergence", *(("flexibility",) if is_flexible else ()))
-    every = settings.every or _time_apart(scene)
+    every = settings.every or time_apart(scene)
     for block in sim.blocks(settings.time, channels=channels, every=every, **options):
         yield scene.stamped(block)
         if (block["divergence"][..., -1, :] != 0).all():
@@ -169,13 +174,18 @@ def _blocks(scene: "RunSetup") -> Iterator["Log"]:
             return
 
 
-def _time_apart(scene: "RunSetup") -> float:
-    """Time from one entry to the next [s], such that the log stays small enough."""
+def time_apart(scene: "RunSetup") -> float:
+    """Time from one entry to the next [s]: of each control period, unless the log would not fit into memory.
+
+    One that is written as the run goes on has all of them.
+    """
     settings = scene.settings
     sim: Any = scene.sim
     period = settings.dt * settings.substeps
     periods = max(1, round(settings.time / period))
     robots = settings.batch or 1
+    if is_streamed(settings):
+        return period
     if robots > 1 and not _is_written(settings):
         return max(1, periods // _GLANCE) * period  # only the summary reads the log
     return math.ceil(periods * robots * sim.layout.size / _MOST) * period
@@ -197,6 +207,12 @@ def _summary(setup: "RunSetup", run: Run) -> dict[str, Any]:
 
     settings, log, sim = setup.settings, run.log, setup.sim
     robots = settings.batch or 1
+    notes = list(setup.notes)
+    period = settings.dt * settings.substeps
+    if not (settings.event_driven or settings.every) and _is_written(settings):
+        stride = round(time_apart(setup) / period)
+        if stride > 1:
+            notes.append(("entries", f"one of {stride} periods, {len(log.t):,} in all; --every {period:g} keeps each"))
     return {
         "robot": sim.robot.name,
         "origin": setup.origin,
@@ -219,7 +235,7 @@ def _summary(setup: "RunSetup", run: Run) -> dict[str, Any]:
         "is_finite": all(bool(np.isfinite(log[name][..., -1, :]).all()) for name in ("q", "v")),
         "divergences": [str(divergence) for divergence in getattr(sim, "divergences", ())],
         "troubles": plain_troubles(log.troubles),
-        "notes": setup.notes,
+        "notes": notes,
         "files": {},
     }
 

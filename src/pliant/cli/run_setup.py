@@ -15,6 +15,7 @@ from pliant.cli.ground_files import ground_file
 from pliant.cli.settings import PATHS, Settings, numbers
 from pliant.cli.sources import Control, chosen_controller, default_controller, load_robot, loose_base, origin
 from pliant.errors import PliantError, RobotError, SimulationWarning, bad_value, unknown_name
+from pliant.formats.legs import BASE
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _DROP = 0.1
 _SPREAD = 0.05
 # settings that do not matter to the motion
-_BESIDE = (*PATHS, "view", "quiet", "json", "places")
+_BESIDE = (*PATHS, "video_size", "view", "quiet", "json", "places")
 
 Notes = list[tuple[str, str]]
 
@@ -62,7 +63,10 @@ class RunSetup:
 def run_setup(settings: Settings) -> RunSetup:
     """The simulation that the settings ask for."""
     notes = _time_notes(settings)
-    robot = _flexible(_robot(settings), settings, notes)
+    loaded = _robot(settings)
+    if any(finding.subject == BASE for finding in loaded.report):
+        notes.append(("base", "free, since it has legs; --base fixed bolts it to the world"))
+    robot = _flexible(loaded, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     file = ground_file(ground_name, settings)
     ground = as_ground(ground_name, settings) if file is None else file.ground
@@ -72,6 +76,8 @@ def run_setup(settings: Settings) -> RunSetup:
     control = chosen_controller(name, robot, q, settings.gains, settings.command)
     q = _placed(robot, ground, np.zeros((1, 2)) if file is None else file.starts, q, settings, control)
     v = as_row(settings, "v", robot.velocity_names, np.zeros(robot.nv))
+    if not settings.event_driven:
+        _check_step(settings, robot, v)
     make = _event_driven if settings.event_driven else _time_stepping
     sim = make(settings, control, ground, q, v)
     return RunSetup(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
@@ -99,6 +105,37 @@ def _time_notes(settings: Settings) -> Notes:
     return notes
 
 
+def _check_step(settings: Settings, robot: Robot, v: np.ndarray) -> None:
+    """Warn if the robot's fastest motion at the start is less than ten steps long; raise if it falls over in one.
+
+    It falls by its own length L within sqrt(2 L / g), and at a rate w it turns by a radian within 1 / w.
+    """
+    from pliant.render.robot_drawing import reach
+
+    g, length = float(np.linalg.norm([float(x) for x in robot.gravity])), reach(robot)
+    times: dict[str, float] = {}
+    falling = ""
+    if g > 0:
+        falling = f"it falls by its own length, {length:.2g} m,"
+        times[falling] = math.sqrt(2 * length / g)
+    turns = {"revolute", "continuous", "spherical", "free", "planar"}
+    for joint in robot.joints.values():
+        turning = {"free": slice(3, 6), "planar": slice(2, 3)}.get(joint.kind.name, slice(None))
+        rates = v[robot.v_slice(joint.name)][turning]
+        if joint.kind.name in turns and np.any(rates):
+            times[f"joint {joint.name!r} turns by a radian"] = 1 / float(np.linalg.norm(rates))
+    if not times:
+        return
+    reason, shortest = min(times.items(), key=lambda item: item[1])
+    if settings.dt > shortest / 10:
+        what = f"in steps of {settings.dt:g} s, the motion of {robot.name!r} is not resolved: "
+        what += f"{reason} in {shortest:.2g} s"
+        cure = f"give {0.01 * shortest:.1g} or less; the default is {Settings().dt:g}"
+        if g > 0 and settings.dt >= times[falling]:
+            raise settings.blamed(PliantError(what, field="dt", cure=cure), "dt")
+        warnings.warn(f"{what}; {cure}", SimulationWarning, stacklevel=3)
+
+
 # ---- robot
 
 
@@ -106,7 +143,7 @@ def _robot(settings: Settings) -> Robot:
     if settings.robot is None:
         cure = "give its name or file, or `robot = ...` in the settings"
         raise PliantError("no robot is given", field="robot", cure=cure)
-    robot = load_robot(settings.robot, settings.base, settings.xacro)
+    robot = load_robot(settings.robot, settings.base, settings.xacro, settings.packages, settings.xacro_arg)
     if settings.base == "free" and (error := loose_base(robot)) is not None:
         raise settings.blamed(error, "base")
     return robot
@@ -164,7 +201,7 @@ def _placed(
     height = settings.height if settings.height is not None else _DROP if control.is_hopping else 0.0
     can_place = ground is not None and robot.is_free and bool(robot.contact_points)
     base = tuple(f"{j.name}." for j in robot.joints.values() if j.kind.name == "free")
-    is_base_given = not isinstance(settings.q, dict) or any(name.startswith(base) for name in settings.q)
+    is_base_given = not isinstance(settings.q, dict) or any(f"{name}.".startswith(base) for name in settings.q)
     if can_place and (settings.q is None or not is_base_given):
         q = _moved(robot, q, starts[0])
     if can_place and (settings.q is None or settings.height is not None or not is_base_given):
@@ -201,6 +238,17 @@ def as_row(settings: Settings, option: str, names: Sequence[str], start: Any) ->
             raise settings.wrong(option, takes)
         return np.array(given, dtype=float)
     for name, value in given.items():
+        own = [k for k, entry in enumerate(names) if entry.startswith(f"{name}.")]
+        if isinstance(value, tuple) and own:
+            if len(value) != len(own):
+                takes = f"{len(own)} numbers for {name} ({', '.join(names[k] for k in own)})"
+                raise settings.wrong(option, takes)
+            made[own] = value
+            continue
+        if isinstance(value, tuple) or (own and name not in names):
+            entries = ", ".join(names[k] for k in own)
+            takes = f"{len(own)} numbers for {name} ({entries})" if own else f"one number for {name}"
+            raise settings.wrong(option, takes)
         if name not in names:
             raise settings.blamed(PliantError(unknown_name("coordinate", name, names)), option, name)
         made[list(names).index(name)] = value

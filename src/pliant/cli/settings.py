@@ -51,7 +51,12 @@ def _one_of(*valid: str) -> Reader:
 
 
 def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)
+    if not isinstance(x, int | float) or isinstance(x, bool):
+        return False
+    try:
+        return math.isfinite(x)
+    except OverflowError:  # whole numbers of TOML may have any number of digits
+        return False
 
 
 _text = _value("text", lambda x: isinstance(x, str) and bool(x.strip()))
@@ -71,25 +76,46 @@ def numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(x) for x in _checked(name, several, _NUMBERS, all(_is_number(x) for x in several)))
 
 
-def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float]:
+def row(name: str, value: Any) -> tuple[float, ...] | dict[str, float | tuple[float, ...]]:
     """Entries of q or v: all in order, or a mapping of some by name.
 
-    They come as "0,0.5,1", as "knee=0.5" or several of that form, or as a list or table of TOML.
+    They come as "0,0.5,1", as "knee=0.5" or several of that form, or as a list or table of TOML. A joint with several
+    entries takes all of them, "plane=0,0,1,0".
     """
     if isinstance(value, Mapping):
-        _checked(name, dict(value), "a number for each name", all(_is_number(x) for x in value.values()))
-        return {str(key): float(x) for key, x in value.items()}
+        several = {str(key): x if isinstance(x, list | tuple) else [x] for key, x in value.items()}
+        _checked(name, dict(value), "a number for each name, or several", all(
+            bool(row) and all(_is_number(x) for x in row) for row in several.values()
+        ))  # fmt: skip
+        return {key: float(row[0]) if len(row) == 1 else tuple(map(float, row)) for key, row in several.items()}
     if isinstance(value, Sequence) and not isinstance(value, str) and all(_is_number(x) for x in value):
         return numbers(name, value)
     parts = [part for word in _texts(name, value, _ROW) for part in word.split(",")]
     if not any("=" in part for part in parts):
         return tuple(_number(name, ",".join(parts), part, _ROW) for part in parts)
-    return {key: _number(name, f"{key}={x}", x, _ROW) for key, x in _pairs(name, parts, _ROW).items()}
+    # in a word, numbers without a name go on with the one before
+    words: list[str] = []
+    for word in _texts(name, value, _ROW):
+        for k, part in enumerate(word.split(",")):
+            if k and "=" not in part:
+                words[-1] += f",{part}"
+            else:
+                words.append(part)
+    found: dict[str, float | tuple[float, ...]] = {}
+    for key, given in _pairs(name, words, _ROW).items():
+        own = tuple(_number(name, f"{key}={given}", x, _ROW) for x in given.split(","))
+        found[key] = own[0] if len(own) == 1 else own
+    return found
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
     """Names: "lf_foot,rh_foot", or several texts, or a list of TOML."""
     return tuple(part.strip() for word in _texts(name, value, _NAMES) for part in word.split(","))
+
+
+def texts(name: str, value: Any) -> tuple[str, ...]:
+    """Texts as they are, one or several."""
+    return tuple(_texts(name, value, "a text, or a list of texts"))
 
 
 def springs(name: str, value: Any) -> dict[str, tuple[float, ...]]:
@@ -184,7 +210,9 @@ class Settings:
         places: of the keys that came from a file, by the names of table and key.
     """
 
-    robot: str | None = _setting(_text, "name of a robot, or a .urdf, .xacro or .toml file", metavar="ROBOT|FILE")
+    robot: str | None = _setting(
+        _text, "name of a robot, or a .urdf, .xacro, .sdf, .xml or .toml file", metavar="ROBOT|FILE"
+    )
     time: float = _setting(_positive, "duration to simulate [s] (default 5)", 5.0)
     dt: float = _setting(_positive, "length of a step [s] (default 0.001)", 1e-3)
     substeps: int = _setting(_whole(1), "steps in a control period (default 1)", 1)
@@ -217,14 +245,19 @@ class Settings:
         springs, "a spring and damper between motor and link; may be repeated", metavar="JOINT=K[,D[,INERTIA]]"
     )
     base: str | None = _setting(
-        _one_of("free", "fixed"), "'fixed' or 'free' (default: the robot's own; of a file, fixed)"
+        _one_of("free", "fixed"),
+        "'fixed' or 'free' (default: the robot's own; of a .urdf, free if it has legs, else fixed)",
+    )
+    packages: tuple[str, ...] = _setting(
+        texts, "folder with the packages of its meshes and includes; may be repeated", (), metavar="FOLDER"
     )
     xacro: bool = _setting(_flag, "expand a .xacro file, which runs it as a program: only if you trust it", False)
+    xacro_arg: tuple[str, ...] = _setting(texts, "of a .xacro file; may be repeated", (), metavar="NAME=VALUE")
     height: float | None = _setting(_amount, "of the lowest contact of a free robot above the ground at the start [m]")
-    q: tuple[float, ...] | Mapping[str, float] | None = _setting(
+    q: tuple[float, ...] | Mapping[str, float | tuple[float, ...]] | None = _setting(
         row, "configuration at the start, or all numbers in order", metavar="JOINT=VALUE,..."
     )
-    v: tuple[float, ...] | Mapping[str, float] | None = _setting(
+    v: tuple[float, ...] | Mapping[str, float | tuple[float, ...]] | None = _setting(
         row, "velocities at the start, likewise", metavar="JOINT=VALUE,..."
     )
     push: tuple[Any, ...] = _setting(
@@ -251,6 +284,9 @@ class Settings:
     log: str | None = _setting(_text, "file for the log: .h5, or .csv, .npz, .parquet, .mcap")
     plot: str | None = _setting(_text, "file for a plot: .png, .pdf, .svg")
     video: str | None = _setting(_text, "file for a video: .mp4")
+    video_size: str = _setting(
+        _one_of("preview", "720p", "1080p"), "preview (640 x 360), 720p (default) or 1080p", "720p"
+    )
     html: str | None = _setting(_text, "file for a replay that opens in any browser: .html")
     report: str | None = _setting(_text, "file for a page with summary, plots and replay: .html")
     quiet: bool = _setting(_flag, "print nothing but errors", False)
@@ -294,15 +330,33 @@ def options() -> list[inspect.Parameter]:
     return found
 
 
-def gathered(given: Mapping[str, Any], file: str | None) -> Settings:
-    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults."""
+def gathered(given: Mapping[str, Any], file: str | None, *, trust: bool = False) -> Settings:
+    """The settings of a run: those of the command line that are not None, then those of a TOML file, then defaults.
+
+    A file is data: it may name code to run, a controller or xacro, only with ``trust``.
+    """
     found = {} if file is None else _read(Path(file))
     places: dict[tuple[str, ...], Place] = found.pop("places", {})
     for name, value in given.items():
         if value is not None:
             found[name] = _READERS[name](f"--{_option(name)}", value)
             places = {key: place for key, place in places.items() if key[0] != name}
+    if not trust:
+        _check_no_code(found, places)
     return Settings(**found, places=places)
+
+
+def _check_no_code(found: Mapping[str, Any], places: Mapping[tuple[str, ...], Place]) -> None:
+    """Raise if a file names code that would run."""
+    controller = found.get("controller") or ""
+    codes = {"controller": ".py" in controller, "xacro": bool(found.get("xacro"))}
+    for name, is_code in codes.items():
+        if is_code and (name,) in places:
+            what = f"the controller {controller}" if name == "controller" else "xacro, which runs as a program"
+            same = f"--controller {controller}" if name == "controller" else "--xacro"
+            problem = f"these settings run code: {what}"
+            cure = f"if you trust it, add --trust, or {same} to the command line"
+            raise PliantError(problem, subject=what, field=name, cure=cure).at(*places[name,])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -335,7 +389,11 @@ def _beside(path: Path, name: str, value: str) -> str:
     """A robot or controller that a settings file names, as the file beside it if there is one."""
     file, colon, function = value.rpartition(":") if name == "controller" else (value, "", "")
     there = path.parent / file
-    return f"{there}{colon}{function}" if file and there.is_file() else value
+    try:
+        is_there = bool(file) and there.is_file()
+    except (OSError, ValueError):  # no path that a file can have
+        return value
+    return f"{there}{colon}{function}" if is_there else value
 
 
 def _option(name: str) -> str:

@@ -1,15 +1,13 @@
 """Robots, logs and controllers by the words of the command line: names and files."""
 
 import inspect
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from pliant.cli.own_code import in_file, located
 from pliant.errors import PliantError, RobotError, bad_value, unknown_name
 
 if TYPE_CHECKING:
@@ -18,11 +16,26 @@ if TYPE_CHECKING:
     from pliant.simulation import Controller
 
 RobotName = Annotated[
-    str, typer.Argument(metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro or .toml")
+    str,
+    typer.Argument(
+        metavar="ROBOT|FILE", help="name of a robot (see `pliant robots`), or a .urdf, .xacro, .sdf, .xml or .toml"
+    ),
 ]
-Base = Annotated[str | None, typer.Option(help="'fixed' or 'free' (default: the robot's own; of a file, fixed)")]
+Base = Annotated[
+    str | None,
+    typer.Option(help="'fixed' or 'free' (default: the robot's own; of a .urdf, free if it has legs, else fixed)"),
+]
 Xacro = Annotated[
     bool, typer.Option("--xacro", help="expand a .xacro file, which runs it as a program: only if you trust it")
+]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--packages", metavar="FOLDER", help="folder with the packages of its meshes and includes; may be repeated"
+    ),
+]
+XacroArguments = Annotated[
+    list[str] | None, typer.Option("--xacro-arg", metavar="NAME=VALUE", help="of a .xacro file; may be repeated")
 ]
 _LOG_SUFFIXES = (".h5", ".hdf5")
 _LOG_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -34,8 +47,15 @@ _COMMAND = (0.3, 0.0, 0.2)
 # ---- robots
 
 
-def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Robot":
-    """The robot of a name or file; options as on the command line, also in errors."""
+def load_robot(
+    source: str,
+    base: str | None = None,
+    xacro: bool = False,
+    packages: Sequence[str] | None = None,
+    xacro_arguments: Sequence[str] | None = None,
+    **options: Any,
+) -> "Robot":
+    """The robot of a name or file; options as on the command line, also in errors; more are those of the reader."""
     from pliant.catalogue.library import load
     from pliant.checks import check_one_of
 
@@ -45,17 +65,36 @@ def load_robot(source: str, base: str | None = None, xacro: bool = False) -> "Ro
     if suffix == ".xacro" and not xacro:
         problem = f"{source} is xacro, a program that runs as it is read"
         raise PliantError(problem, subject=source, field="xacro", cure="add --xacro if you trust it")
+    if xacro_arguments and suffix != ".xacro":
+        problem = f"{source} is not xacro and takes no --xacro-arg"
+        raise PliantError(problem, subject=source, field="xacro-arg", cure="leave it out")
     if suffix not in (".urdf", ".toml", ".xacro") and Path(source).is_file() and is_log(source):
         cure = f"`pliant view {source}` shows it"
         raise PliantError(f"{source} is a log, not a robot", subject=source, field="robot", cure=cure)
-    options: dict[str, Any] = {} if base is None else {"base": base}
+    options |= {} if base is None else {"base": base}
     options |= {"xacro": True} if xacro and suffix else {}
+    options |= {"packages": list(packages)} if packages else {}
+    options |= {"xacro_arguments": xacro_values(xacro_arguments)} if xacro_arguments else {}
     try:
         return load(source, **options)
     except RobotError as error:
+        if error.field == "packages" and packages and error.place is None:
+            raise error.within("--packages") from None
         if error.field == "base" and base is not None and error.place is None:
             raise error.with_cure("leave out --base").within(f"--base {base}") from None
         raise
+
+
+def xacro_values(words: Sequence[str]) -> dict[str, str]:
+    """Values of xacro arguments by name: "name=value", or "name:=value" as ROS writes it."""
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        name = name.removesuffix(":").strip()
+        if not sign or not name:
+            raise PliantError(bad_value("--xacro-arg", word, "NAME=VALUE, as in --xacro-arg gripper=true"))
+        found[name] = value
+    return found
 
 
 def origin(source: str) -> str:
@@ -195,9 +234,9 @@ def _raibert(robot: "Robot", command: Any) -> Control:
 def _own(name: str, robot: "Robot", command: Any) -> Control:
     from pliant.simulation import Controller
 
-    found = in_file(name)
+    found = in_file(name, "--controller", "control.py:policy")
     if not isinstance(found, Controller) and _takes_robot(found):
-        with _located(name):
+        with located(name, "controller"):
             found = found(robot)
     if isinstance(found, Controller):
         if command is not None and len(command) != found.commands:
@@ -210,36 +249,10 @@ def _own(name: str, robot: "Robot", command: Any) -> Control:
         raise PliantError(bad_value(f"--controller {name}", found, "a function (t, q, v) -> u"))
 
     def called(t: float, q: Any, v: Any) -> Any:
-        with _located(name):
+        with located(name, "controller"):
             return found(t, q, v)
 
     return Control(name, robot, called=called)
-
-
-def in_file(name: str) -> Any:
-    """The object that FILE.py:NAME names. The file is run: it is code that the user chose, unlike a robot's file."""
-    file, colon, attribute = name.rpartition(":")
-    path = Path(file)
-    if not colon or path.suffix != ".py" or not attribute:
-        raise PliantError(bad_value("--controller", name, "FILE.py:FUNCTION, as control.py:policy"))
-    if not path.is_file():
-        raise PliantError(f"--controller {name}: there is no file {file}", field="controller")
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    # files beside it can be imported, as when the file itself is run
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        with _located(name):
-            spec.loader.exec_module(module)
-    finally:
-        sys.path.pop(0)
-    if not hasattr(module, attribute):
-        public = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
-        raise PliantError(unknown_name("function", attribute, public, str(path))).within(f"--controller {name}")
-    return getattr(module, attribute)
 
 
 def _takes_robot(function: Any) -> bool:
@@ -249,19 +262,3 @@ def _takes_robot(function: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return len(needed) == 1 and needed[0].kind in (needed[0].POSITIONAL_ONLY, needed[0].POSITIONAL_OR_KEYWORD)
-
-
-@contextmanager
-def _located(name: str) -> Iterator[None]:
-    """Errors of the user's own code as one line, with the place in the file."""
-    try:
-        yield
-    except PliantError:
-        raise
-    except SyntaxError as error:
-        raise PliantError(f"{type(error).__name__}: {error.msg}").at(error.filename, error.lineno) from error
-    except Exception as error:
-        own = Path(name.rpartition(":")[0]).name
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == own]
-        found = PliantError(f"{type(error).__name__}: {error}", subject=f"controller {name}")
-        raise (found.at(frames[-1].filename, frames[-1].lineno) if frames else found.within(found.subject)) from error

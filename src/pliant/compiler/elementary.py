@@ -208,7 +208,18 @@ def _log(p: Precision, x: Expr) -> Expr:
     return _select(apply("equal", x, 0), -math.inf, _select(x < 0, math.nan, value))
 
 
+def _mod(p: Precision, a: Expr, b: Expr) -> Expr:
+    # the remainder of the rounded quotient is exact; where the quotient was rounded up to an integer it is below zero.
+    # As it stands: folded, a division by a constant is a product with its inverse, which may end below the integer, too
+    whole = a.graph.apply("floor", a.graph.copied("div", (a, b)))
+    r = _fma(-whole, b, a)
+    is_positive = a.graph.lift(b > 0)
+    has_other_sign = (is_positive & (r < 0)) | (~is_positive & (r > 0))
+    return _select(has_other_sign, r + b, r)
+
+
 # those that lowering replaces: (precision, arguments) -> the node in operations that are single instructions
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "sin": _sin, "cos": _cos, "tan": _tan, "asin": _asin, "acos": _acos, "atan2": _atan2, "exp": _exp, "log": _log,
+    "mod": _mod,
 }  # fmt: skip

@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.compiler import calls, native
 from pliant.compiler.assembly import Assembly
+from pliant.compiler.budget import check_size
 from pliant.compiler.calls import Arrays, Doorway, Layout
 from pliant.compiler.elementary import precision_of
 from pliant.compiler.llvm import Vectors
@@ -95,11 +96,17 @@ class Kernel:
         self._single = package is None and len(self.outputs) == 1
         self._door: Doorway | None = None
         with no_collection():
-            self._code = native.loaded(self._key(), lambda: self.assembly.modules())
+            self._code = native.loaded(self._key(), self._modules)
         address = self._code.address("run")
         self._run = native.RUN(address)
         door = self._doorway(address) if threads == 1 else None
         self.enter, self.once = (None, door) if program.rounds or program.counts else (door, None)
+
+    def _modules(self) -> Iterator[str]:
+        """The modules to compile, unless that would take too much."""
+        graphs = {id(node.graph): node.graph for block in self.program.traced for _, _, node in block.outputs}
+        check_size(self.name, sum(len(graph.nodes) for graph in graphs.values()))
+        return self.assembly.modules()
 
     def _doorway(self, run: int) -> Callable[..., bool] | None:
         """The short way in; for a program with counts, into one round."""

@@ -1,4 +1,4 @@
-"""LLVM assembly to machine code, machine code into this process, and onto disk for the next one.
+"""LLVM assembly to machine code, and machine code into this process; `cache` keeps it on disk for the next one.
 
 Code is made for the processor at hand. The environment variable ``PLIANT_PROCESSOR`` names a smaller one, whose code
 is the same on every machine that has it: "x86-64" (2 lanes of float64, no fused multiply-add), "x86-64-v3" (4 lanes)
@@ -6,29 +6,19 @@ or "x86-64-v4" (8 lanes).
 
 A program is several modules, which threads compile side by side, each to an object file that does not depend on how
 many threads there are. Linked together they are one library.
-
-An entry of the cache holds all objects of a program and is named after everything that they depend on. It is written
-to a temporary file and moved into place, so readers in other processes see all of it or none; it carries its name
-and a checksum of name and code, and one that does not match is compiled again, never loaded. Of several processes
-that need an entry one compiles it, and the others wait. The
-folder is the platform's for caches, or ``PLIANT_CACHE_DIR``; set that to ``off`` to do without.
 """
 
-import contextlib
 import ctypes
 import functools
 import hashlib
 import itertools
-import logging
 import os
-import struct
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from pliant.compiler.cache import read_cached, turn, warn_of_damage, write_cached
 from pliant.compiler.llvm import Machine
 from pliant.errors import KernelError, bad_value
 
@@ -190,7 +180,7 @@ def loaded(key: str, texts: Callable[[], Iterable[str]], names: Sequence[str] = 
     found = _from_cache(key, names)
     if found is not None:
         return found
-    with _turn(key) as has_waited:
+    with turn(key) as has_waited:
         # another process has compiled it meanwhile
         found = _from_cache(key, names) if has_waited else None
         if found is None:
@@ -206,7 +196,7 @@ def _from_cache(key: str, names: Sequence[str]) -> Loaded | None:
         try:
             return Loaded(objects, names)
         except RuntimeError:
-            _warn_of_damage(key)  # not the object files that they should be
+            warn_of_damage(key)  # not the object files that they should be
     return None
 
 
@@ -217,121 +207,6 @@ symbols: dict[str, int] = {}
 RUN = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
 )
-
-
-# ---- the cache on disk
-
-_MAGIC = b"pliant-object-3\n"
-_log = logging.getLogger("pliant")
-
-
-def cache_folder() -> Path | None:
-    """The folder of the entries, or None without a cache."""
-    chosen = os.environ.get("PLIANT_CACHE_DIR")
-    if chosen is not None:
-        return None if chosen.strip().lower() in ("", "off", "0") else Path(chosen).expanduser()
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "pliant"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "pliant" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "pliant"
-
-
-def read_cached(key: str) -> list[bytes] | None:
-    """The object files of the entry of that name, or None if there is none that is whole."""
-    where = cache_folder()
-    if where is None:
-        return None
-    try:
-        data = (where / f"{key}.o").read_bytes()
-    except OSError:
-        return None
-    head = _head(key, data[len(_head(key, b"")) :])
-    objects = _unjoined(data[len(head) :]) if data.startswith(head) else None
-    if objects is None:
-        _warn_of_damage(key)
-    return objects
-
-
-def _joined(objects: Sequence[bytes]) -> bytes:
-    """Their number, the length of each, then all of them."""
-    return struct.pack(f"<{len(objects) + 1}Q", len(objects), *map(len, objects)) + b"".join(objects)
-
-
-def _unjoined(data: bytes) -> list[bytes] | None:
-    """The inverse; None of data that were not joined so."""
-    count = int.from_bytes(data[:8], "little")
-    begin = 8 * (count + 1)
-    if not 0 < count <= len(data) // 8 or begin > len(data):
-        return None
-    objects = []
-    for (size,) in struct.iter_unpack("<Q", data[8:begin]):
-        objects.append(data[begin : begin + size])
-        begin += size
-    return objects if begin == len(data) else None
-
-
-def _head(key: str, code: bytes) -> bytes:
-    """What stands before the code of an entry: whose it is, and that all of it is there."""
-    name = key.encode() + b"\n"
-    return _MAGIC + hashlib.sha256(name + code).digest() + name
-
-
-def _warn_of_damage(key: str) -> None:
-    _log.warning("cache entry %s is damaged; compiling again", key[:16])
-
-
-def write_cached(key: str, objects: Sequence[bytes]) -> None:
-    """Keep an entry; a folder that cannot be written costs a warning, not the result."""
-    where = cache_folder()
-    if where is None:
-        return
-    temporary, code = None, _joined(objects)
-    try:
-        where.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=where, prefix=".writing-")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_head(key, code) + code)
-        os.replace(temporary, where / f"{key}.o")
-    except OSError as error:
-        _warn_once(where, error.strerror)
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _turn(key: str) -> Iterator[bool]:
-    """One process of a machine at a time compiles an entry; whether others had to be waited for.
-
-    The system gives the lock back however a process ends. Where there are no locks, everyone compiles.
-    """
-    where, has_waited = cache_folder(), False
-    with contextlib.ExitStack() as stack:
-        if where is not None:
-            with contextlib.suppress(ImportError, OSError):
-                import fcntl
-
-                # a few empty files for all entries, which stay, and not among them
-                name = hashlib.sha256(f"{where.absolute()} {key[:2]}".encode()).hexdigest()[:12]
-                path = Path(tempfile.gettempdir()) / f"pliant-{os.getuid()}-{name}.turn"
-                file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
-                stack.callback(os.close, file)
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    has_waited = True
-                    fcntl.flock(file, fcntl.LOCK_EX)
-        yield has_waited
-
-
-@functools.cache
-def _warn_once(where: Path, reason: str) -> None:
-    cure = "set PLIANT_CACHE_DIR to a folder you can write to, or to off"
-    _log.warning("compiled code is not kept in %s: %s; %s", where, reason, cure)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from pliant.dynamics.kinematics import LinkMotion, link_motions, link_poses
 from pliant.errors import ContactError, unknown_name
 from pliant.robot import Closure, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, sqrt
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector
 
 Contacts = str | Sequence[str | tuple[str, str | Sequence[str]]]
@@ -101,6 +102,7 @@ def row_count(robot: Robot, contacts: Contacts) -> int:
     return sum(c.size for c in constraints_of(robot, contacts))
 
 
+@explained
 def row_names(robot: Robot, contacts: Contacts) -> tuple[str, ...]:
     """Names of the rows of the Jacobian and of the entries of the force: "lf_foot.x" and so on."""
     return tuple(_row_name(c, k) for c in constraints_of(robot, contacts) for k in c.directions)

@@ -16,6 +16,7 @@ from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import ContactError, needs
 from pliant.robot import Robot
+from pliant.signatures import explained
 
 # rows of which the robot moves less than this share, next to the row that it moves most, are redundant
 _REDUNDANT = 1e-9
@@ -50,6 +51,7 @@ class UnilateralImpact(NamedTuple):
     loss: np.ndarray
 
 
+@explained
 def gauss_acceleration(
     robot: Robot, q: Any, v: Any, tau: Any, *, contacts: Contacts, axes: str = "world", unilateral: bool = False,
     friction: float = 0, facets: int = 4,
@@ -87,6 +89,7 @@ def gauss_acceleration(
     return GaussAcceleration(*_solved(robot, M, J, free, a_free, edges, is_free))
 
 
+@explained
 def unilateral_impact(
     robot: Robot, q: Any, v: Any, *, contacts: Contacts, axes: str = "world", friction: float = 0, facets: int = 4
 ) -> UnilateralImpact:

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 from pliant.checks import check_at_least
 from pliant.contact.coulomb import impulse_at, inverse_of
 from pliant.scalar import Scalar, Scalars, both, maximum, select, sqrt
+from pliant.signatures import explained
 from pliant.spatial import Symmetric3, Vector
 
 Pair = tuple[Scalar, Scalar]
@@ -37,6 +38,7 @@ def cut_back(vector: Pair, length: Scalar) -> Pair:
     return vector[0] * share, vector[1] * share
 
 
+@explained
 @dataclass(frozen=True)
 class AnchoredSpringDamper:
     """Springs and dampers in all directions, anchored where the point touched down, with Coulomb's friction.

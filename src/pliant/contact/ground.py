@@ -24,6 +24,7 @@ from pliant.scalar import (
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.formulas import Formula
 from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 from pliant.spatial import Vector
 
@@ -35,7 +36,7 @@ _ITERATIONS = 3
 _NARROW = 0.1
 
 # operations after which a height may have edges
-_EDGED = CONDITIONS | {"floor", "select", "min", "max", "abs", "lookup"}
+_EDGED = CONDITIONS | {"floor", "round", "mod", "select", "min", "max", "abs", "lookup"}
 
 
 class _Traced(NamedTuple):
@@ -49,6 +50,7 @@ class _Traced(NamedTuple):
     has_edges: bool
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Ground:
     """Height of the ground as a function of x and y, in the world frame.
@@ -105,10 +107,12 @@ class Ground:
         """Whether the height depends on neither x nor y, so that the normal is (0, 0, 1)."""
         return self._traced.is_flat
 
+    @explained
     def height(self, x: Scalar, y: Scalar) -> Scalar:
         """Height [m] at x and y [m], in the scalars of the arguments."""
         return self._at([self._traced.height], x, y)[0]
 
+    @explained
     def surface(self, x: Scalar, y: Scalar) -> tuple[Scalar, Vector]:
         """Height, and the unit vector that is normal to the ground and points out of it.
 
@@ -124,6 +128,7 @@ class Ground:
         height, *normal = self._at([self._traced.height, *self._traced.normal], x, y)
         return height, Vector(*normal)
 
+    @explained
     def turns(self, x: Scalar, y: Scalar) -> tuple[Vector, Vector, Vector]:
         """The normal at a point, and how it changes with x and y [1/m]."""
         n_x, n_y, n_z, xx, xy, yx, yy = self._at([*self._traced.normal, *self._traced.turns], x, y)
@@ -131,6 +136,7 @@ class Ground:
         by_x, by_y = (Vector(a, b, -(n_x * a + n_y * b) / n_z) for a, b in ((xx, yx), (xy, yy)))
         return Vector(n_x, n_y, n_z), by_x, by_y
 
+    @explained
     def ball(self, center: Vector, radius: Scalar) -> tuple[Scalar, Vector]:
         """The gap between a ball and the ground, negative for a penetration, and the normal where it touches.
 
@@ -156,10 +162,12 @@ class Ground:
         height, normal = self.surface(x, y)
         return (center - Vector(x, y, height)).dot(normal) - radius, normal
 
+    @explained
     def touch_count(self, radius: Scalar) -> int:
         """How many parts of the ground a ball may touch at once: one, but for the faces of ground with edges."""
         return 1 if self.faces is None else self.faces.count(radius)
 
+    @explained
     def touches(self, center: Vector, radius: Scalar, velocity: Vector | None = None) -> list[GroundTouch]:
         """All parts of the ground that a ball may touch, `touch_count` in all.
 
@@ -172,6 +180,7 @@ class Ground:
         bend = 0 if velocity is None else self.bend(center, radius, velocity)
         return [GroundTouch(*self.ball(center, radius), bend)]
 
+    @explained
     def bend(self, center: Vector, radius: Scalar, velocity: Vector) -> Scalar:
         """The acceleration of the gap of a ball that moves straight on, by the curvature of the ground [m/s^2].
 
@@ -215,6 +224,11 @@ class Ground:
         """Nodes of the traced ground at a point; 0 and 1 by structure are integers."""
         values = {"x": x, "y": y, **{f"p{k}": p for k, p in enumerate(self.parameters)}}
         arrays = [a for a in values.values() if isinstance(a, np.ndarray)]
+        try:
+            np.broadcast_shapes(*(a.shape for a in arrays))
+        except ValueError:
+            problem = f"x and y have shapes {np.shape(x)} and {np.shape(y)}"
+            raise ContactError(problem, subject="ground", field="shape", cure="they must fit each other") from None
         found = interpret(nodes, values)
         if arrays:  # a height for each point, also where it is the same for all
             return [v + np.zeros(np.broadcast_shapes(*(a.shape for a in arrays))) for v in found]
@@ -281,6 +295,7 @@ def _check_arguments(label: str, function: Callable[..., Any], args: Sequence[An
         raise ContactError(f"{label}: it takes {signature}", subject=label, field="function", cure=cure) from None
 
 
+@explained
 def as_ground(value: Any) -> Ground:
     """A ground from what stands for one: a `Ground`, a function of x and y, a height, or None for zero height."""
     if isinstance(value, Ground):
@@ -305,12 +320,14 @@ def _check_finite(ground: str, **values: Scalar) -> None:
         check_finite(name, value, subject=ground, error=ContactError)
 
 
+@explained
 def flat(height: Scalar = 0, *, friction: Scalar | None = None, restitution: Scalar | None = None) -> Ground:
     """Level ground at a height [m]."""
     _check_finite("flat", height=height)
     return Ground(lambda x, y, h: h, "flat", friction, restitution, (height,))
 
 
+@explained
 def slope(
     angle: Scalar, *, direction: Scalar = 0, friction: Scalar | None = None, restitution: Scalar | None = None
 ) -> Ground:
@@ -326,6 +343,7 @@ def slope(
     return Ground(lambda x, y, a, d: tan(a) * _along(x, y, d), "slope", friction, restitution, (angle, direction))
 
 
+@explained
 def stairs(
     rise: Scalar, run: Scalar, *, steps: int | None = None, start: Scalar = 0, direction: Scalar = 0,
     riser: Scalar | None = None, friction: Scalar | None = None, restitution: Scalar | None = None,
@@ -344,10 +362,10 @@ def stairs(
         direction: where the stairs lead, from x towards y [rad].
         riser: width of a riser, less than ``run`` [m]; None for a hundredth of ``run``.
     """
+    check_at_least("run", run, 0, strict=True, subject="stairs")
     riser = run / 100 if riser is None else riser
     _check_finite("stairs", rise=rise, start=start, direction=direction)
-    for name, value in (("run", run), ("riser", riser)):
-        check_at_least(name, value, 0, strict=True, subject="stairs")
+    check_at_least("riser", riser, 0, strict=True, subject="stairs")
     if is_constant(run) and is_constant(riser) and riser >= run:
         raise ContactError(bad_value("riser", riser, f"less than the run, {run} m, which leaves a tread", "stairs"))
     is_count = steps is None or (is_whole(steps) and steps > 0)
@@ -364,6 +382,7 @@ def stairs(
     return Ground(height, "stairs", friction, restitution, (rise, run, start, direction, riser), faces)
 
 
+@explained
 def waves(
     amplitude: Scalar, length: Scalar, *, direction: Scalar | None = None, friction: Scalar | None = None,
     restitution: Scalar | None = None,
@@ -396,6 +415,7 @@ def _along(x: Scalar, y: Scalar, direction: Scalar) -> Scalar:
     return x * cos(direction) + y * sin(direction)
 
 
+@explained
 def height_map(
     heights: Any, *, spacing: float | tuple[float, float] | None = None, size: tuple[float, float] | None = None,
     origin: tuple[float, float] = (0, 0), friction: Scalar | None = None, restitution: Scalar | None = None,

@@ -9,11 +9,13 @@ from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, is_constant
 from pliant.scalar.formulas import FormulaRow
 from pliant.scalar.ops import CONDITIONS
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 
 _ARGUMENTS = "depth, rate, (slip_x, slip_y)"
 
 
+@explained
 def check_law(law: Any) -> Any:
     """The law itself, if it can be traced and returns a normal force, two components of friction, and rates.
 

@@ -35,12 +35,14 @@ from pliant.contact.touching import Touch
 from pliant.errors import ContactError, SimulationError
 from pliant.scalar import Expr, Scalar, Scalars, exp, is_constant, log, maximum, minimum, select, sqrt
 from pliant.scalar.evaluation import tangents
+from pliant.signatures import explained
 from pliant.spatial import Symmetric3, Vector
 
 ContactLaw = Callable[..., tuple[Any, ...]]
 """(depth, rate, slip) -> (normal, friction); with a memory, (depth, rate, slip, memory) -> (normal, friction, rate)."""
 
 
+@explained
 def sliding_friction(
     normal: Scalar, slip: tuple[Scalar, Scalar], friction: Scalar, slip_speed: Scalar
 ) -> tuple[Scalar, Scalar]:
@@ -71,6 +73,7 @@ def sliding_friction(
     return factor * slip[0], factor * slip[1]
 
 
+@explained
 @dataclass(frozen=True)
 class SpringDamper:
     """A linear spring and damper in parallel that can push, not pull, with Coulomb's friction.
@@ -102,6 +105,7 @@ class SpringDamper:
         return normal, sliding_friction(normal, slip, self.friction, self.slip_speed)
 
 
+@explained
 @dataclass(frozen=True)
 class HuntCrossley:
     """A non-linear spring whose damping grows with depth, so that the force starts and ends at zero.
@@ -177,6 +181,7 @@ def _check_iterations(subject: str, tolerance: Any, sweeps: Any) -> None:
     check("sweeps", sweeps, "1 or more", is_whole(sweeps) and sweeps > 0, subject=subject, error=ContactError)
 
 
+@explained
 @dataclass(frozen=True)
 class RigidContact:
     """Rigid contact by impulses, solved in each step by iterations over the contacts.
@@ -214,6 +219,7 @@ class RigidContact:
         return _TOLERANCES[precision] if self.tolerance is None else self.tolerance
 
 
+@explained
 @dataclass(frozen=True)
 class CompliantContact:
     """Contact by a compliant law.

@@ -13,6 +13,7 @@ from pliant.checks import check_at_least
 from pliant.errors import PliantError
 from pliant.robot.exponential import Quaternion, turn_exponential
 from pliant.scalar import Scalar, Scalars, maximum, select, sqrt
+from pliant.signatures import explained
 from pliant.spatial import MatrixRotation, Vector, quaternion_product, rotation_from_quaternion
 
 _UP = Vector(0, 0, 1)
@@ -46,6 +47,7 @@ class Attitude(NamedTuple):
         return self.rotation.rotate_back(_UP)
 
 
+@explained
 @dataclass(frozen=True)
 class AttitudeFilter:
     """Mahony's filter, generic over the scalar.

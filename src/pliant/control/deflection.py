@@ -15,6 +15,7 @@ from pliant.errors import RobotError
 from pliant.robot import Revolute, Robot
 from pliant.robot.joints import Continuous
 from pliant.scalar import Scalar, Scalars, equal, maximum, select
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector, rotation_about
 
 # specific forces below this share of gravity show no direction
@@ -38,6 +39,7 @@ class Deflection(NamedTuple):
     bias: Scalar
 
 
+@explained
 @dataclass(frozen=True)
 class DeflectionFilter:
     """A complementary filter for the deflection of a hinge, generic over the scalar.

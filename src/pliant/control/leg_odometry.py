@@ -18,6 +18,7 @@ from pliant.errors import RobotError
 from pliant.robot import Robot
 from pliant.robot.contacts import ContactShape, with_default_contacts
 from pliant.scalar import Scalar, Scalars, maximum, minimum, sqrt
+from pliant.signatures import explained
 from pliant.spatial import Matrix3, MatrixRotation, Transform, Vector
 
 # squared speeds below this count as zero [m^2/s^2]
@@ -44,6 +45,7 @@ class BaseMotion(NamedTuple):
     feet: tuple[Vector, ...]
 
 
+@explained
 @dataclass(frozen=True)
 class LegOdometry:
     """Velocity and height of a base by its feet, generic over the scalar.
@@ -146,6 +148,7 @@ class LegOdometry:
         return tuple(feet), found
 
 
+@explained
 @dataclass(frozen=True)
 class BaseEstimator:
     """Attitude, velocity and height of a base from the sensors of a robot, in a controller with memory.

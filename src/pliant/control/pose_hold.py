@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pliant.catalogue.starts import extent
-from pliant.checks import check, check_at_least
+from pliant.checks import check, check_at_least, numbers
 from pliant.errors import RobotError
 from pliant.robot import Robot
+from pliant.signatures import explained
 
 # the pose gives way by this much under the torque of all the weight at the length of the robot [rad]
 _YIELD = 0.2
@@ -28,6 +31,7 @@ class Hold(NamedTuple):
     u: list[float]
 
 
+@explained
 def hold_gains(robot: Robot, q: Any) -> tuple[float, float]:
     """Gains kp, kd that carry a robot, whatever its size: kp = m g l / 0.2 rad, kd = kp 0.1 s.
 
@@ -37,13 +41,20 @@ def hold_gains(robot: Robot, q: Any) -> tuple[float, float]:
     Returns:
         kp, kd [N m/rad, N m s/rad].
     """
-    lower, upper = extent(robot, q)
+    lower, upper = extent(robot, _pose(robot, q))
     size = max(_LEAST_SIZE, *(high - low for low, high in zip(lower, upper, strict=True)))
     g = sum(float(x) ** 2 for x in robot.gravity) ** 0.5 or 9.81
     kp = float(robot.mass) * g * size / _YIELD
     return kp, kp * _SETTLING
 
 
+def _pose(robot: Robot, q: Any) -> np.ndarray:
+    pose = numbers("q", q, error=RobotError)
+    check("q", q, f"{robot.nq} finite numbers", pose.shape == (robot.nq,) and np.isfinite(pose).all(), error=RobotError)
+    return pose
+
+
+@explained
 def hold(robot: Robot, q: Any, *, gains: Sequence[float] | None = None) -> Hold:
     """A robot whose motors hold a pose, and the controls that have them do so.
 
@@ -66,7 +77,7 @@ def hold(robot: Robot, q: Any, *, gains: Sequence[float] | None = None) -> Hold:
     if not robot.motors:
         cure = "give it one with robot.with_motor(joint)"
         raise RobotError(f"{subject} has no motors to hold a pose", subject=subject, field="motors", cure=cure)
-    check("q", q, f"{robot.nq} numbers", len(q) == robot.nq, error=RobotError)
+    q = _pose(robot, q)
     own: dict[str, Any] = {}
     if gains is None:
         own = {motor.name: motor for motor in robot.motors.values() if motor.control == "position"}

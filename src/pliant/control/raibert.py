@@ -16,6 +16,7 @@ from pliant.dynamics import frame_pose
 from pliant.errors import Call, RobotError
 from pliant.robot import Prismatic, Revolute, Robot
 from pliant.scalar import Scalar, atan2, both, cos, either, maximum, minimum, negation, select, sin, sqrt
+from pliant.signatures import explained
 from pliant.simulation import Controller
 from pliant.spatial import MatrixRotation, Vector, rotation_from_quaternion
 
@@ -58,6 +59,7 @@ class Measured(NamedTuple):
     spin: Scalar
 
 
+@explained
 @dataclass(frozen=True)
 class HopperMachine:
     """A body on one leg: a hip with two axes, roll then pitch, and a motor in series with a spring.
@@ -173,6 +175,7 @@ def _missing(joint: str, owner: str, what: str, field: str, call: Call) -> Robot
 # ---- the controller
 
 
+@explained
 @dataclass(frozen=True)
 class RaibertGains:
     """Numbers of the controller; the defaults suit `pliant.load("hopper")`.
@@ -231,6 +234,7 @@ class RaibertMemory(NamedTuple):
     last: Scalar = 0
 
 
+@explained
 @dataclass(frozen=True)
 class Raibert:
     """The law of control, a generic function (t, q, v, command, memory) -> (u, memory).
@@ -355,6 +359,7 @@ class Raibert:
         return seen.push + kp * (target - seen.extension) - kd * seen.extension_rate
 
 
+@explained
 def raibert(
     robot: Robot,
     *,

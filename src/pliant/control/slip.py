@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pliant.checks import check_at_least
 from pliant.errors import PliantError
 from pliant.integrators.runge_kutta import DORMAND_PRINCE, combination
+from pliant.signatures import explained
 
 State = list[float]
 """x and y of the mass from the foot [m], and their rates [m/s]."""
@@ -65,6 +66,7 @@ class SlipCycle(NamedTuple):
         return abs(self.eigenvalue) < 1
 
 
+@explained
 @dataclass(frozen=True)
 class Slip:
     """A mass on a springy leg.

@@ -16,6 +16,7 @@ from pliant.control.leg_odometry import BaseEstimator, BaseMotion
 from pliant.errors import Call, RobotError
 from pliant.robot import Revolute, Robot
 from pliant.scalar import Scalar, Scalars, acos, atan2, both, cos, floor, maximum, minimum, select, sin, sqrt
+from pliant.signatures import explained
 from pliant.simulation import Controller
 from pliant.spatial import Vector
 
@@ -30,6 +31,7 @@ LEGS = tuple((f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee", f"{leg}_foot
 """Names of joints and feet of the shipped quadruped."""
 
 
+@explained
 @dataclass(frozen=True)
 class Leg:
     """A leg of three hinges, about x, y and y, in the base's axes.
@@ -94,6 +96,7 @@ class Leg:
         return [roll, atan2(-d.x, low) - self.bend * between, self.bend * knee]
 
 
+@explained
 @dataclass(frozen=True)
 class TrotGains:
     """Numbers of the gait; the defaults suit `pliant.load("quadruped")`.
@@ -132,6 +135,7 @@ class TrotGains:
         check("duty", self.duty, "above 0 and below 1", 0 < self.duty < 1, subject="TrotGains", error=RobotError)
 
 
+@explained
 @dataclass(frozen=True)
 class Trot:
     """The law of control, a generic function (t, sensors, command, memory) -> (u, memory).
@@ -278,6 +282,7 @@ class Trot:
         return Vector(*(select(landed > 0.5, a, b) for a, b in zip(pushed, level, strict=True)))
 
 
+@explained
 def trot(
     robot: Robot,
     *,

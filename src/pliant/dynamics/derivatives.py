@@ -34,6 +34,7 @@ from pliant.errors import PliantError, bad_value
 from pliant.robot import Link, Robot
 from pliant.scalar import Expr, Graph, Scalar, Scalars
 from pliant.scalar.evaluation import adjoints, interpret, tangents
+from pliant.signatures import explained
 from pliant.spatial import Force, Motion, Steps, Vector
 
 Matrix = list[list[Scalar]]
@@ -181,6 +182,7 @@ def _solved(factor: Factor, matrix: Matrix, sign: int = 1) -> Matrix:
 CONFIGURATIONS = ("q", "q0", "q1")
 
 
+@explained
 def jacobian(
     function: Callable[..., Any], robot: Robot, wrt: str | Sequence[str], *, precision: str = "float64",
     threads: int = 1, shapes: Mapping[str, Any] | None = None, **options: Any,

@@ -15,9 +15,10 @@ import numpy as np
 
 from pliant.checks import check_scalars
 from pliant.compiler import Kernel, kernel_from_function
-from pliant.errors import KernelError, PliantError
+from pliant.errors import KernelError, PliantError, bad_value
 from pliant.robot import Robot
 from pliant.scalar import Expr
+from pliant.signatures import explained
 
 # Arguments that are arrays, by name, and their shape for one robot. Any other is an option, fixed
 # when the function is compiled.
@@ -67,6 +68,8 @@ class RobotFunction:
             plain = {name: _as_lists(a) for name, a in arrays.items()}
             for name, values in plain.items():
                 shape = self._shape(robot, name, options)
+                if shape and not isinstance(values, list | tuple):
+                    raise KernelError(bad_value(name, values, f"{shape[0]} scalars, in a list", self.name))
                 if shape and len(values) != shape[0]:
                     problem, cure = f"{self.name}: {name} has {len(values)} entries", f"{robot.name} needs {shape[0]}"
                     raise KernelError(problem, subject=self.name, field=name, cure=cure)
@@ -128,6 +131,7 @@ def robot_function_of(**own_arrays: Shape) -> Callable[[Callable[..., Any]], Rob
     return lambda algorithm: RobotFunction(algorithm, own_arrays)
 
 
+@explained
 def compile(
     function: Callable[..., Any], robot: Robot, *, precision: str = "float64", threads: int = 1,
     shapes: Mapping[str, Any] | None = None, **options: Any,

@@ -1,18 +1,22 @@
 """What the numbers of an action mean: how the controls of a period follow from them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import cos, pi
 from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_callable, function_name, is_real, is_whole, numbers
+from pliant.checks import check, check_callable, check_known, function_name, is_real, is_whole, numbers
 from pliant.environment.now import Now
+from pliant.environment.observations import is_moving, swing
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
-from pliant.scalar import Scalar, Scalars, maximum, minimum
+from pliant.scalar import Scalar, Scalars, maximum, minimum, select
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 
 
+@explained
 class Action:
     """Controls as a function of an action.
 
@@ -67,6 +71,7 @@ class Action:
         return {"function": function_name(self.function), "clip": self.clip}
 
 
+@explained
 class JointTargets(Action):
     """Targets of motors with position control: those of the stance, and a factor times the action.
 
@@ -88,6 +93,59 @@ class JointTargets(Action):
         return {"function": "JointTargets", "scale": list(self.scale), "clip": self.clip}
 
 
+@explained
+@explained
+class StepTargets(JointTargets):
+    """Targets of motors with position control around a stance that steps: a clock lifts one foot after the other.
+
+    The policy need not find out that feet must be lifted; it learns when and where to put them, and may undo any of it,
+    since its action is added.
+
+    Attributes:
+        lifts: of each foot its phase in the gait, from 0 to 1, and how far joints are off the stance in the middle of
+            its swing, by name [rad or m].
+        down: share of the time that a foot is to be down.
+        clock: name of the `Clock`; stops_with: of the command of velocity that stops it, None for never.
+    """
+
+    def __init__(
+        self,
+        scale: float | Sequence[float] = 0.5,
+        *,
+        lifts: Sequence[tuple[float, Mapping[str, float]]],
+        down: float = 0.5,
+        clock: str = "gait",
+        stops_with: str | None = "velocity",
+        clip: float | None = None,
+    ):
+        check("down", down, "a number between 0 and 1", is_real(down) and 0 < down < 1, subject="StepTargets")
+        for _, offsets in lifts:
+            is_right = all(is_real(x) for x in offsets.values())
+            check("lifts", dict(offsets), "finite numbers by joint", is_right, subject="StepTargets")
+        self.lifts = tuple((float(phase), dict(offsets)) for phase, offsets in lifts)
+        self.down, self.clock, self.stops_with = float(down), clock, stops_with
+        super().__init__(scale, clip=clip)
+
+    def _targets(self, action: Scalars, now: Now) -> list[Scalar]:
+        targets = dict(zip(now.robot.motors, super()._targets(action, now), strict=True))
+        motors = {motor.joint: name for name, motor in now.robot.motors.items()}
+        for phase, offsets in self.lifts:
+            # from 0 to 1 and back while the foot is in the air
+            share = maximum(swing(now, phase, self.down, self.clock), 0) / (1 + cos(pi * self.down))
+            if self.stops_with is not None:
+                share = select(is_moving(now, self.stops_with), share, 0)
+            for joint, offset in offsets.items():
+                check_known("joint with a motor", joint, motors, "StepTargets", error=SimulationError)
+                targets[motors[joint]] = targets[motors[joint]] + offset * share
+        return list(targets.values())
+
+    def describe(self) -> dict[str, Any]:
+        """What it is, for records of what was run."""
+        own = {"function": "StepTargets", "lifts": [[phase, offsets] for phase, offsets in self.lifts]}
+        return super().describe() | own | {"down": self.down, "clock": self.clock, "stops with": self.stops_with}
+
+
+@explained
 class Controls(Action):
     """The controls themselves, torques or whatever the motors take: a factor times the action."""
 

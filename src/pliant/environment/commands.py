@@ -9,6 +9,7 @@ from pliant.chance import Chance
 from pliant.checks import check, is_real
 from pliant.environment.distributions import Distribution, Exponential, as_distribution
 from pliant.scalar import Scalar, Scalars, abs, floor, select
+from pliant.signatures import explained
 
 RARE = 1e9
 """Time until the next draw of a command that is held [s]."""
@@ -47,6 +48,7 @@ class Command(ABC):
         return {"command": repr(self)}
 
 
+@explained
 @dataclass(frozen=True)
 class Velocity(Command):
     """Velocities that a walking robot is asked for: ahead, to the left [m/s], and turning left [rad/s].
@@ -99,6 +101,7 @@ class Velocity(Command):
         return found
 
 
+@explained
 @dataclass(frozen=True)
 class Clock(Command):
     """A phase from 0 to 1 that goes round, such as that of a gait; it starts anywhere.
@@ -125,6 +128,7 @@ class Clock(Command):
         return [phase - floor(phase)]
 
 
+@explained
 @dataclass(frozen=True)
 class Target(Command):
     """Numbers drawn from ranges, such as the place that an arm is to reach [m].

@@ -5,8 +5,13 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pliant.environment.fingerprints import fingerprints
+
 if TYPE_CHECKING:
     from pliant.environment.environment import Environment
+
+_FREE = ("task", "weights")
+"""What may differ between two descriptions of the same task."""
 
 
 def description(env: "Environment") -> dict[str, Any]:
@@ -36,10 +41,11 @@ def description(env: "Environment") -> dict[str, Any]:
         "commands": {name: command.describe() for name, command in plan.commands.items()},
         "events": {name: event.describe() for name, event in plan.events.items()},
         "curriculum": None if plan.curriculum is None else plan.curriculum.describe(),
+        "code": fingerprints(plan),
     }
 
 
 def digest_of(described: Mapping[str, Any]) -> str:
     """A short name of a task that is described; weights and names do not matter."""
-    text = json.dumps({k: v for k, v in described.items() if k not in ("task", "weights")}, sort_keys=True)
+    text = json.dumps({k: v for k, v in described.items() if k not in _FREE}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pliant.chance import Chance
 from pliant.checks import check, is_real
 from pliant.scalar import Scalar, exp, log
+from pliant.signatures import explained
 
 
 class Distribution(Protocol):
@@ -17,6 +18,7 @@ class Distribution(Protocol):
         ...
 
 
+@explained
 @dataclass(frozen=True)
 class Uniform:
     """Every number from ``low`` to ``high`` is as likely as any other."""
@@ -32,6 +34,7 @@ class Uniform:
         return chance.uniform(self.low, self.high)
 
 
+@explained
 @dataclass(frozen=True)
 class LogUniform:
     """The logarithm is uniform: as many between 1 and 2 as between 2 and 4."""
@@ -48,6 +51,7 @@ class LogUniform:
         return exp(chance.uniform(math.log(self.low), math.log(self.high)))
 
 
+@explained
 @dataclass(frozen=True)
 class Normal:
     """Normally distributed."""
@@ -65,6 +69,7 @@ class Normal:
         return chance.normal(self.mean, self.deviation)
 
 
+@explained
 @dataclass(frozen=True)
 class Exponential:
     """Times between events that happen at any moment with the same likelihood; ``mean`` is that of the times."""

@@ -20,6 +20,7 @@ from pliant.environment.programs import EpisodeKernels
 from pliant.environment.weights import Weights
 from pliant.environment.terms import Reward, Termination, as_terms
 from pliant.errors import SimulationError
+from pliant.signatures import explained
 from pliant.simulation import Controller, Simulation
 from pliant.simulation.state import spans
 
@@ -42,6 +43,7 @@ class Transition(NamedTuple):
     final: dict[str, np.ndarray]
 
 
+@explained
 class Environment:
     """A task: what a policy sees and does, what it is rewarded for, and when an episode ends.
 

@@ -16,12 +16,14 @@ from pliant.environment.terms import plain
 from pliant.errors import SimulationError
 from pliant.robot import Free
 from pliant.scalar import Scalar, cos, maximum, minimum, sin
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 from pliant.spatial import Vector
 
 MODES = ("startup", "reset", "interval")
 
 
+@explained
 class Event:
     """Something that happens to robots.
 

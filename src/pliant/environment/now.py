@@ -14,11 +14,13 @@ from pliant.checks import check_known
 from pliant.errors import SimulationError
 from pliant.scalar import Scalar, Scalars, maximum, sqrt
 from pliant.sensors.truth import Moment, places_of
+from pliant.signatures import explained
 from pliant.spatial import Vector
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
+@explained
 @dataclass(frozen=True)
 class Now(Moment):
     """A robot at the end of a control period; the attributes of `Moment`, and more.

@@ -1,6 +1,7 @@
 """Observations that people use; each a function of `Now`, for `Observation`."""
 
 from collections.abc import Sequence
+from math import cos as cosine
 from math import pi
 from typing import Any
 
@@ -88,6 +89,17 @@ def clock(now: Now, name: str = "gait", stops_with: str | None = "velocity", lea
 def is_moving(now: Now, name: str = "velocity", least: float = 0.05) -> Scalar:
     """Whether a command asks for motion: the sum of the sizes of its numbers is above the least."""
     return sum((abs(x) for x in now.command(name)), start=0) > least
+
+
+def swing(now: Now, phase: float, down: float = 0.5, clock: str = "gait") -> Scalar:
+    """Above zero while a foot is to be in the air, the most in the middle; below zero while it is to be down.
+
+    Args:
+        phase: of the foot in the gait, from 0 to 1.
+        down: share of the time that it is to be down.
+        clock: name of the `Clock`.
+    """
+    return sin(2 * pi * (now.command(clock)[0] + phase)) + cosine(pi * down)
 
 
 def contacts(now: Now, feet: Sequence[str], threshold: float = 1.0) -> list[Scalar]:

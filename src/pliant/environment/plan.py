@@ -120,7 +120,7 @@ class EpisodePlan:
         found: dict[str, int] = {}
         for label, term in self.terms.items():
             now = traced if term.is_compiled else self._example()
-            value, _ = term(_own(label), now, unknown(len(term.memory), "memory"))
+            value, _ = term(_own(label), now, unknown(len(term.memory), f"memory of {label}"))
             if len(value) != 1 and not isinstance(term, Observation):
                 problem = f"{label} has {len(value)} numbers"
                 raise SimulationError(problem, subject=label, field="function", cure="return one number")

@@ -4,12 +4,10 @@ Penalties are positive numbers: give them negative weights.
 """
 
 from collections.abc import Sequence
-from math import cos as cosine
-from math import pi
 
 from pliant.environment.now import Now
-from pliant.environment.observations import is_moving
-from pliant.scalar import Scalar, Scalars, abs, both, cos, exp, maximum, minimum, negation, select, sin, sqrt
+from pliant.environment.observations import is_moving, swing
+from pliant.scalar import Scalar, Scalars, abs, both, cos, exp, maximum, minimum, negation, select, sqrt
 
 # ---- tasks
 
@@ -29,6 +27,29 @@ def track_linear_velocity(now: Now, command: str = "velocity", width: float = 0.
 def track_turning(now: Now, command: str = "velocity", width: float = 0.5) -> Scalar:
     """1 if the base turns as fast as it is asked to; exp(-error^2 / width^2) [rad/s]."""
     return exp(-_square(now.base_rates[2] - now.command(command)[2]) / width**2)
+
+
+def track_mean_velocity(
+    now: Now, memory: Scalars, command: str = "velocity", width: float = 0.2, time: float = 0.35
+) -> tuple[Scalar, list[Scalar]]:  # fmt: skip
+    """1 if the base has had the velocity ahead and to the left that was asked for; exp(-error^2 / width^2) [m/s].
+
+    The error is a mean over the past, whose weights fall to 1 / e within ``time`` [s]. Legged bases sway with each
+    step; the mean over half a step or more does not, so that the width may be a narrow one. It remembers the errors:
+    give ``memory=[0, 0]``.
+    """
+    vx, vy, _ = now.base_velocity
+    x, y = now.command(command)[:2]
+    errors = _averaged(now, memory, (vx - x, vy - y), time)
+    return exp(-_squares(errors) / width**2), errors
+
+
+def track_mean_turning(
+    now: Now, memory: Scalars, command: str = "velocity", width: float = 0.2, time: float = 0.35
+) -> tuple[Scalar, list[Scalar]]:  # fmt: skip
+    """1 if the base has turned as fast as it was asked to; as `track_mean_velocity`, with ``memory=[0]`` [rad/s]."""
+    errors = _averaged(now, memory, (now.base_rates[2] - now.command(command)[2],), time)
+    return exp(-_squares(errors) / width**2), errors
 
 
 def reach(now: Now, frame: str, command: str = "target", width: float = 0.2) -> Scalar:
@@ -138,9 +159,9 @@ def gait(
         stops_with: name of the command that stops it; None for never.
         threshold: force that counts as contact [N].
     """
-    shift, moves, total = -cosine(pi * down), None if stops_with is None else is_moving(now, stops_with), 0
+    moves, total = None if stops_with is None else is_moving(now, stops_with), 0
     for foot, phase in zip(feet, phases, strict=True):
-        wave = sin(2 * pi * (now.command(clock)[0] + phase)) - shift
+        wave = swing(now, phase, down, clock)
         weight, wanted = minimum(abs(wave), 1), select(wave < 0, 1, 0)
         if moves is not None:
             weight, wanted = select(moves, weight, 1), select(moves, wanted, 1)
@@ -215,6 +236,12 @@ def symmetry(now: Now, left: Sequence[str], right: Sequence[str], signs: Sequenc
 def standing_still(now: Now, command: str = "velocity") -> Scalar:
     """Sum of the sizes of joint offsets while standing is asked for [rad or m]."""
     return select(negation(is_moving(now, command)), joint_offsets(now), 0)
+
+
+def _averaged(now: Now, memory: Scalars, errors: Sequence[Scalar], time: float) -> list[Scalar]:
+    """Means over the past, a period later."""
+    share = now.period / (time + now.period)
+    return [mean + share * (x - mean) for mean, x in zip(memory, errors, strict=True)]
 
 
 def _square(x: Scalar) -> Scalar:

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, function_name, is_real, is_whole, numbers
+from pliant.checks import check, function_name, is_real, is_whole, numbers, users_function
 from pliant.environment.distributions import Distribution, Uniform
 from pliant.environment.now import Now
-from pliant.errors import PliantError, SimulationError, TraceError
+from pliant.errors import SimulationError
 from pliant.scalar import Expr, Scalar, either, is_constant
 from pliant.scalar.ops import CONDITIONS
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 
 
+@explained
 class Term:
     """A function of `Now` with its parameters.
 
@@ -77,16 +79,9 @@ class Term:
     def __call__(self, label: str, now: Now, memory: Any = ()) -> tuple[list[Scalar], list[Scalar]]:
         """Its numbers, and its memory; ``label`` is its name in the environment."""
         subject = f"{self.kind} {label!r}"
-        try:
+        cure = "write pliant.math.select(condition, a, b) in place of `if`, or give compiled=False to run it in NumPy"
+        with users_function(subject, self.name, cure):
             found = self.function(now, *([memory] if self.memory else []), **self.parameters)
-        except TraceError as error:
-            cure = "write pliant.math.select(condition, a, b) in place of `if`, or give compiled=False to run it in "
-            raise TraceError(f"{subject}: {error}", subject=subject, cure=cure + "NumPy") from None
-        except PliantError:
-            raise
-        except Exception as error:
-            problem = f"{subject} raised {type(error).__name__}: {error}"
-            raise SimulationError(problem, subject=subject, field=self.name, cure="see the error above") from error
         kept: Any = ()
         if self.memory:
             if not isinstance(found, tuple) or len(found) != 2:
@@ -115,6 +110,7 @@ class Term:
         return found
 
 
+@explained
 class Reward(Term):
     """A term of the reward, and its weight.
 
@@ -129,6 +125,7 @@ class Reward(Term):
         self.weight = float(weight)
 
 
+@explained
 class Termination(Term):
     """A condition that ends an episode.
 
@@ -143,6 +140,7 @@ class Termination(Term):
         self.is_timeout = bool(timeout)
 
 
+@explained
 class Observation(Term):
     """Numbers that a policy sees: value, then noise, clip, scale, delay and history.
 

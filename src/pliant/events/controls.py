@@ -8,7 +8,7 @@ import numpy as np
 from pliant.checks import check, check_callable, is_real, row_numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
-from pliant.simulation.controllers import Controller, as_controller
+from pliant.simulation.controllers import Controller, as_controller, given_controls
 
 
 class Controls:
@@ -74,7 +74,8 @@ class Controls:
     def _called(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if not isinstance(self.controller, Controller):
             assert self.controller is not None
-            return self._checked(self.controller(t, q.copy(), v.copy()), f"the result of the controller at t = {t:g} s")
+            u = given_controls(self.controller(t, q.copy(), v.copy()), self.controller, self.robot.nu)
+            return self._checked(u, f"the result of the controller at t = {t:g} s")
         u, memory = self.controller(self.robot, t, list(q), list(v), self._command(t), list(self.memory))
         self.memory = np.array([float(x) for x in memory])
         return self._checked([float(x) for x in u], f"the result of the controller at t = {t:g} s")

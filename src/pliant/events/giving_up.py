@@ -22,6 +22,8 @@ def inconsistent(sim: "EventSimulation", why: str) -> InconsistentContactError:
     return error
 
 
+# numbers of a robot that explodes may overflow here, which is what the error says
+@np.errstate(over="ignore", invalid="ignore")
 def no_step(sim: "EventSimulation") -> SimulationError:
     """The error where no step is short enough: ground without a height, a slide that friction jams, or stiff forces."""
     t, q, v, u = sim.t, sim.q, sim.v, np.zeros(sim.robot.nu)

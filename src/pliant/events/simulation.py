@@ -20,6 +20,7 @@ from pliant.errors import SimulationError, SimulationWarning
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
+from pliant.events.exports import EventExports
 from pliant.events.holding import CROWDED, Holding
 from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
@@ -35,6 +36,7 @@ from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.signatures import explained
 from pliant.simulation.controllers import Controller
 from pliant.simulation.model import StepModel, as_forces
 from pliant.simulation.rollout import channel_names
@@ -50,7 +52,8 @@ _PUSH = 1e-3
 When = Callable[[str, float, np.ndarray, np.ndarray], bool]
 
 
-class EventSimulation:
+@explained
+class EventSimulation(EventExports):
     """A robot on rigid ground, moved from event to event.
 
         sim = pliant.EventSimulation(robot, ground=pliant.flat(), friction=0.8)
@@ -122,6 +125,7 @@ class EventSimulation:
 
     # ---- state
 
+    @explained
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0.0, lift: bool = False) -> None:
         """Put the robot into a state; contacts that touch and approach go through an impact at the first step.
 
@@ -214,6 +218,7 @@ class EventSimulation:
             return np.zeros((len(self.contact_names), 3))
         return self.model.by_contact(self.forces_at(self._t, self._q, self._v, self._u).ravel())
 
+    @explained
     def forces_at(self, t: float, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Forces in the world's axes in a state of the mode of now, of all that may touch, (touches, 3) [N]."""
         terms = self.terms(t, q, v, u)
@@ -222,6 +227,7 @@ class EventSimulation:
         world = [forces[i, 0] * terms.axes[i, 0] + forces[i, 1:] @ terms.axes[i, 1:] for i in contacts]
         return np.array(world).reshape(len(contacts), 3)
 
+    @explained
     def may_close(self, name: str, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Whether a contact or joint limit may close now."""
         return self.when is None or bool(self.when(name, t, q.copy(), v.copy()))
@@ -240,6 +246,7 @@ class EventSimulation:
 
     # ---- running
 
+    @explained
     def run(
         self,
         duration: float,
@@ -286,6 +293,7 @@ class EventSimulation:
         )  # fmt: skip
         return record(blocks, (self.t, until), save=save, progress=progress)
 
+    @explained
     def blocks(
         self, duration: float, *, controller: Any = None, u: Any = None, commands: Any = None,
         period: float | None = None, every: float | None = None, channels: Sequence[str] = DEFAULT_CHANNELS,
@@ -369,6 +377,7 @@ class EventSimulation:
         """An entry of now."""
         self._u = entries.sample(self._t, self._q, self._v)
 
+    @explained
     def go_on_with(self, v: np.ndarray, mode: Mode) -> None:
         """Go on from here with another velocity, in another mode."""
         self._v, self.mode = v, mode

@@ -12,6 +12,7 @@ import numpy as np
 from pliant.errors import SimulationError
 from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import LIMIT, Constraint, Terms
+from pliant.signatures import explained
 from pliant.simulation.state import ground_fault
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Mode:
         return _copied(self)
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class EventState:
     """A snapshot of an `EventSimulation`: all that the motion from here on depends on. Pickles.

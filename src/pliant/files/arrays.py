@@ -63,7 +63,7 @@ def read_arrays(
         archive = zipfile.ZipFile(target)
     except FileNotFoundError:
         raise wrong("does not exist") from None
-    except (OSError, zipfile.BadZipFile) as problem:
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as problem:
         raise wrong(f"cannot be read: {problem}", f"give a file of the kind {kind!r}") from None
     with archive:
         size = sum(entry.file_size for entry in archive.infolist())

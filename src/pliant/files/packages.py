@@ -1,14 +1,23 @@
 """Where the mesh files that a robot file names are, and which of them it may name.
 
-A robot file is untrusted: it may point into its own folder, into the package it lies in, and into the
-folders that the user gives. A path that leaves them is never handed on, so nothing will read it.
+A robot file is untrusted: it may point into its own folder, into the package it lies in, into packages beside that, and
+into the folders that the user gives, as an argument or by the variables that ROS and Gazebo set. A path that leaves
+them is never handed on, so nothing will read it.
 """
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
 from pliant.errors import RobotError
+
+PACKAGE_PATHS = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
+"""Variables of the environment with folders of packages; in those of ament, packages are in "share"."""
+MODEL_PATHS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
+"""Variables of the environment with folders of models."""
+# files that make a folder a package or a model
+_MARKS = ("package.xml", "model.config")
 
 
 class EscapingPathError(RobotError):
@@ -20,7 +29,7 @@ class MissingFileError(RobotError):
 
 
 class Packages:
-    """Resolves ``package://``, ``file://`` and relative references of one robot file.
+    """Resolves ``package://``, ``model://``, ``file://`` and relative references of one robot file.
 
     Args:
         folder: the robot file's own folder.
@@ -58,22 +67,22 @@ class Packages:
             return self._inside(self.folder / reference, self.roots, reference)
         if scheme == "file":
             return self._inside(self.folder / unquote(rest), self.roots, reference)
-        if scheme != "package":
+        if scheme not in ("package", "model"):
             problem = f"{reference!r} is an address of another kind"
-            cure = "only package://, file:// and relative paths are read, nothing is fetched"
+            cure = "only package://, model://, file:// and relative paths are read, nothing is fetched"
             raise EscapingPathError(problem, subject=reference, cure=cure)
         name, _, inner = rest.lstrip("/").partition("/")
         if name in ("", ".", ".."):
-            cure = "write package://name/path"
+            cure = f"write {scheme}://name/path"
             raise EscapingPathError(f"{reference!r} names no package", subject=reference, cure=cure)
         home = self._package(name)
         return self._inside(home / inner, [home], reference)
 
     def _package(self, name: str) -> Path:
-        """The folder of a package: in a given folder, or around the robot file, or next to a folder around it.
+        """The folder of a package or model: in a given folder, around or in that of the robot file, or beside these.
 
-        Folders that the user did not give must have a package.xml, since package://home/ and package://etc/ are not
-        packages.
+        Folders that the user did not give must have a package.xml or model.config unless they are in the robot file's
+        own, since package://home/ and package://etc/ are not packages.
         """
         for parent in self.given:
             if (parent / name).is_dir():
@@ -82,11 +91,27 @@ class Packages:
                 return parent
         if self.folder.name == name:
             return self.folder
+        if (self.folder / name).is_dir() and (self.folder / name).resolve().is_relative_to(self.folder):
+            return (self.folder / name).resolve()
         for ancestor in self.folder.parents:
-            if (ancestor / name / "package.xml").is_file():
+            if any((ancestor / name / mark).is_file() for mark in _MARKS):
                 return (ancestor / name).resolve()
-        problem, cure = f"package {name!r} not found", f"give packages=[a folder that contains {name!r}]"
+        for parent in _set_folders():
+            if (parent / name).is_dir():
+                return (parent / name).resolve()
+            if parent.name == name and parent.is_dir():
+                return parent.resolve()
+        problem = f"package {name!r} not found in {', '.join(self._searched())}"
+        cure = f"give packages=[a folder that contains {name!r}], or set {PACKAGE_PATHS[0]}"
         raise MissingFileError(problem, subject=f"package {name!r}", field="packages", cure=cure)
+
+    def _searched(self) -> Iterator[str]:
+        """The folders in which packages are looked for, in words."""
+        yield from map(str, self.given)
+        yield f"{self.folder}, beside the folders around it"
+        for variable in (*PACKAGE_PATHS, *MODEL_PATHS):
+            if os.environ.get(variable):
+                yield f"{variable} ({os.environ[variable]})"
 
     @staticmethod
     def _inside(path: Path, roots: list[Path], reference: str) -> Path:
@@ -98,6 +123,13 @@ class Packages:
         if not path.is_file():
             raise MissingFileError(f"no file {path}", subject=reference)
         return path
+
+
+def _set_folders() -> Iterator[Path]:
+    """Folders of packages and models that variables of the environment name."""
+    for variable in (*PACKAGE_PATHS, *MODEL_PATHS):
+        for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(entry) / "share" if variable == "AMENT_PREFIX_PATH" else Path(entry)
 
 
 def existing_folder(folder: str | Path) -> Path:

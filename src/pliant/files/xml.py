@@ -5,16 +5,21 @@ anything is refused, and so are files too big or too deep to describe a robot (d
 """
 
 import difflib
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from pliant.errors import RobotError
+from pliant.errors import RobotError, in_message
 
 MAX_BYTES = 16_000_000  # the largest of the 69 robots of example-robot-data has 0.3 MB
+ROBOT_SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml")
+"""Endings of files that describe robots."""
 MAX_ELEMENTS = 500_000
 MAX_DEPTH = 100
+# bytes in which a root element is looked for: licences may stand before it
+_HEAD = 65_536
 
 
 @dataclass(slots=True)
@@ -38,8 +43,16 @@ class Element:
 
 def read_file(path: Path) -> bytes:
     """The bytes of a robot file; raises with near names if it does not exist."""
+    try:
+        return _read_file(path)
+    except (OSError, ValueError) as error:  # names that are too long, or with zero bytes
+        why = getattr(error, "strerror", None) or str(error)
+        raise _wrong(f"cannot be read: {why}", in_message(str(path)), "give the path of a file") from None
+
+
+def _read_file(path: Path) -> bytes:
     if path.is_dir():
-        inside = sorted(p.name for p in path.iterdir() if p.suffix in (".urdf", ".xacro", ".xml"))
+        inside = sorted(p.name for p in path.iterdir() if p.suffix in ROBOT_SUFFIXES)
         hint = f"it holds {', '.join(inside[:10])}" if inside else "give the path of the file itself"
         raise _wrong("is a folder, not a robot file", path, hint)
     if not path.exists():
@@ -52,6 +65,16 @@ def read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise _wrong(f"cannot be read: {error.strerror}", path, "check its permissions") from error
+
+
+def root_tag(data: bytes) -> str:
+    """The tag of the root element of a document, "" if there is none to be found; nothing after it is looked at."""
+    tags: list[str] = []
+    parser: Any = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, _: tags.append(tag)
+    with suppress(expat.ExpatError):
+        parser.Parse(data[:_HEAD], False)
+    return tags[0] if tags else ""
 
 
 def _wrong(problem: str, path: object, cure: str) -> RobotError:
@@ -68,7 +91,7 @@ def _near_files(path: Path) -> str:
         return f"its folder {folder} does not exist either (paths are relative to {Path.cwd()})"
     names = [p.name for p in folder.iterdir() if p.is_file()]
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
-    near = near or sorted(n for n in names if n.endswith((".urdf", ".xacro")))[:5]
+    near = near or sorted(n for n in names if n.endswith(ROBOT_SUFFIXES))[:5]
     return f"in that folder: {', '.join(near)}" if near else f"no robot file is in {folder}"
 
 
@@ -122,4 +145,7 @@ def parse_xml(data: bytes, source: str, *, texts: bool = False, max_bytes: int =
         problem = f"not well-formed XML at column {error.offset + 1} ({reason})"
         wrong = RobotError(problem, subject=source, cure="correct the file there, or export it again")
         raise wrong.at(source, error.lineno) from None
+    except (LookupError, ValueError, TypeError) as error:  # of the codec that the head of the file names
+        wrong = RobotError(f"its encoding cannot be used ({error})", subject=source, cure="save the file as UTF-8")
+        raise wrong.at(source, parser.CurrentLineNumber) from None
     return document.children[0]

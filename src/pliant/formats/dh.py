@@ -13,6 +13,7 @@ from pliant.robot import Finding, Frame, Limits, Named, Report, Robot, RobotBuil
 from pliant.robot.joints import ROUNDING, snapped
 from pliant.robot.part_checks import placement, vector
 from pliant.scalar import Expr, Scalar, cos, is_constant, sin
+from pliant.signatures import explained
 from pliant.spatial import AxisRotation, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
 Pose = Transform | tuple[Sequence[Scalar], Sequence[Scalar]]
@@ -30,6 +31,7 @@ KINDS = ("revolute", "continuous", "prismatic", "fixed")
 """The joints that a row can have."""
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class DHRow:
     """One row: a step from frame i-1 to frame i, the joint within it, and the body that it carries.
@@ -70,6 +72,7 @@ class DHRow:
     armature: Scalar = 0
 
 
+@explained
 @dataclass(frozen=True)
 class DHTable:
     """Rows with the base before and the tool after them; `from_dh` takes it in place of rows.
@@ -120,6 +123,7 @@ _ROUNDED = 1e-9
 # ---- robots from tables
 
 
+@explained
 def from_dh(
     rows: Iterable[Any] | DHTable,
     convention: str | None = None,

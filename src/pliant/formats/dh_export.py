@@ -13,6 +13,7 @@ from pliant.errors import RobotError
 from pliant.formats.dh import COLUMNS, TOOL, DHRow, DHTable
 from pliant.robot import Continuous, Finding, Joint, Link, Motor, Prismatic, Report, Revolute, Robot
 from pliant.scalar import is_constant
+from pliant.signatures import explained
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Transform, Vector
 
 PARALLEL = 1e-13
@@ -25,6 +26,7 @@ NEARLY = 1e-3
 """Axes closer to parallel than this, but not parallel [rad], have no normal that is any good."""
 
 
+@explained
 def to_dh(
     robot: Robot, *, convention: str = "modified", tool: str | None = None, tolerance: float = PARALLEL
 ) -> DHTable:

@@ -13,6 +13,9 @@ Triple = tuple[float, float, float]
 
 Kind = Literal["odd", "guessed", "refused", "dropped", "repaired"]
 
+# the largest float means that there is no limit, as in Pinocchio, since not every reader knows "inf"
+_LARGEST = 1e300
+
 _log = logging.getLogger("pliant.findings")
 
 
@@ -96,7 +99,7 @@ def numbers(
         return default
     text = required(element, name, journal)
     parts = text.split()
-    values = [_parsed(part) for part in parts]
+    values = [parsed(part) for part in parts]
     if len(parts) != count or not all(math.isfinite(v) for v in values):
         wanted = "a finite number" if count == 1 else f"{count} finite numbers, spaces between"
         problem = f"{name}={text!r} in <{element.tag}> is not {wanted}"
@@ -109,8 +112,8 @@ def number(
     element: Element | None, name: str, journal: Journal, default: float | None = None, *, infinite: bool = False
 ) -> float:
     """An attribute that is one number, finite unless ``infinite`` allows it to be infinite."""
-    if infinite and element is not None and math.isinf(value := _parsed(element.attributes.get(name, ""))):
-        return value
+    if infinite and element is not None and abs(value := parsed(element.attributes.get(name, ""))) > _LARGEST:
+        return math.copysign(math.inf, value)
     return numbers(element, name, 1, journal, None if default is None else (default,))[0]
 
 
@@ -124,7 +127,7 @@ def origin(element: Element, journal: Journal) -> tuple[Triple, Triple]:
     return (x, y, z), (roll, pitch, yaw)
 
 
-def _parsed(text: str) -> float:
+def parsed(text: str) -> float:
     """The number, or NaN if it is not one. Python's own 1_000 is not XML's."""
     try:
         return math.nan if "_" in text else float(text)

@@ -9,6 +9,7 @@ from pliant.robot import (
     Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
+from pliant.signatures import explained
 from pliant.spatial import Matrix3, rpy_from_matrix
 
 Model = Any  # pinocchio.Model, which has no types
@@ -24,6 +25,7 @@ _ALONG_AXIS = {
 _OTHER = {"Spherical": Spherical(), "Planar": Planar(), "FreeFlyer": Free()}
 
 
+@explained
 def from_pinocchio(model: Model) -> Robot:
     """The robot that a ``pinocchio.Model`` describes: joints, inertias, frames, limits, armature, gravity.
 
@@ -32,8 +34,9 @@ def from_pinocchio(model: Model) -> Robot:
     and an effort limit above 0 gets a motor, as in `load_urdf`. Shapes are in Pinocchio's GeometryModel
     and not read.
 
-    Layouts of q and v are the same, with one exception: an unbounded revolute joint (``RUBX`` and
-    the like) has a cosine and a sine in Pinocchio and one angle here.
+    Joints keep the order of the model, so q and v go over as they are, with one exception, which the report names: an
+    unbounded revolute joint (``RUBX`` and the like) has a cosine and a sine in Pinocchio and one angle here.
+    `PinocchioLayout` takes q and v over in any case, both ways.
 
     Raises:
         RobotError: for joint models that Pliant has no kind for, such as composites.
@@ -53,15 +56,26 @@ def from_pinocchio(model: Model) -> Robot:
         builder.body(model.name or "robot")  # all of it is fixed; its frames are on the world
     dropped = _add_frames(builder, model, bodies)
 
-    robot = builder.build(strict=False)
+    robot = builder.build(strict=False, order="given")
     for joint in robot.joints.values():
         if joint.kind.nv == 1 and joint.limits.effort[0] > 0:
             effort, velocity = joint.limits.effort[0], joint.limits.velocity[0]
             robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
-    if list(robot.joints) != list(model.names)[1:]:
-        message = "joints are in depth-first order here and were not in the model: q and v are arranged otherwise"
-        dropped.append(Finding("repaired", f"robot {robot.name!r}", message))
-    return replace(robot, report=Report([*robot.report, *dropped]))
+    return replace(robot, report=Report([*robot.report, *dropped, *_angles(robot, model)]))
+
+
+def _angles(robot: Robot, model: Model) -> list[Finding]:
+    """A finding about joints that have two coordinates in the model and one here."""
+    # the first one, of the universe, has no sizes
+    joints = list(zip(model.names, model.joints, strict=True))[1:]
+    angles = [name for name, joint in joints if (joint.nq, joint.nv) == (2, 1)]
+    if not angles:
+        return []
+    message = (
+        f"one angle each in place of cosine and sine, so q has {robot.nq} entries, not {model.nq}; "
+        "PinocchioLayout(robot, model) takes q over"
+    )
+    return [Finding("repaired", f"joint{'s' * (len(angles) > 1)} {', '.join(map(repr, angles))}", message)]
 
 
 def _body_names(model: Model) -> list[str]:

@@ -1,20 +1,25 @@
 """URDF files, also as xacro: elements to builder calls, with the meaning that Pinocchio gives them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from pliant.checks import check_at_least, check_one_of
 from pliant.errors import Place, RobotError, needs, unknown_name
 from pliant.files.packages import EscapingPathError, MissingFileError, Packages
 from pliant.files.xml import Element, parse_xml, read_file
 from pliant.formats.journal import Journal, number, numbers, origin, required
+from pliant.formats.legs import base_finding, guessed_base
+from pliant.formats.missing_inertia import DENSITY, with_estimates
 from pliant.meshes import MeshFile
 from pliant.robot import (
-    Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Revolute, Robot, RobotBuilder,
+    Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Report, Revolute, Robot,
+    RobotBuilder,
 )  # fmt: skip
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 
 Color = tuple[float, ...]
@@ -30,16 +35,19 @@ SIZES = {"sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("r
 NOT_URDF = {"mujoco": "this is MJCF", "sdf": "this is SDF", "COLLADA": "this is a mesh"}
 
 
+@explained
 def load_urdf(
     path: str | Path,
     *,
-    base: Literal["fixed", "free"] = "fixed",
+    base: Literal["fixed", "free"] | None = None,
     packages: str | Path | Iterable[str | Path] = (),
     mimic: bool = False,
     strict: bool = False,
     repair: bool = False,
+    density: float = DENSITY,
     name: str | None = None,
     xacro: bool = False,
+    xacro_arguments: Mapping[str, Any] | None = None,
 ) -> Robot:
     """The robot that a URDF file describes.
 
@@ -57,23 +65,34 @@ def load_urdf(
 
     Args:
         path: of a ``.urdf`` file, or a ``.xacro`` one, see ``xacro``.
-        base: how the root link is attached to the world.
-        packages: folders, or one, in which the packages of ``package://`` lie.
+        base: how the root link is attached to the world; by default "free" if the names of links say that the robot
+            has legs, which is reported, else "fixed".
+        packages: folders, or one, in which the packages of ``package://`` lie. Searched after these: the robot file's
+            folder, those around it, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
         mimic: whether joints with <mimic> follow their leader; else they are joints of their own.
         strict: whether odd and missing values raise an error.
-        repair: correct impossible inertias and reversed limits, and report how.
+        repair: correct impossible inertias and reversed limits, estimate those of moving links that have collision
+            shapes and no <inertial>, and report how.
+        density: for these estimates [kg/m^3].
         name: of the robot, if not the file's.
         xacro: allow a ``.xacro`` file. Expanding one evaluates its Python expressions and reads the
             files it includes: only for files that you trust.
+        xacro_arguments: values for the ``<xacro:arg>`` of such a file, by name.
     """
+    if base is not None:
+        check_one_of("base", base, ("fixed", "free"), error=RobotError)
+    check_at_least("density", density, 0, strict=True, subject="load_urdf", error=RobotError)
     path, packages = Path(path), [packages] if isinstance(packages, (str, Path)) else list(packages)
     is_xacro = path.suffix == ".xacro"
-    data = _expanded_xacro(path, packages, trusted=xacro) if is_xacro else read_file(path)
+    if xacro_arguments and not is_xacro:
+        problem = f"{path} is not xacro and takes no arguments"
+        raise RobotError(problem, subject=str(path), field="xacro_arguments", cure="leave them out")
+    data = _expanded_xacro(path, packages, xacro_arguments or {}, trusted=xacro) if is_xacro else read_file(path)
     journal = Journal(f"{path} (expanded)" if is_xacro else str(path), strict)
     root = _robot_element(parse_xml(data, journal.source), journal)
     shapes = _Shapes(root, Packages(path.parent, packages), journal)
     reader = _Reader(root, shapes, journal, name or _robot_name(root, path, journal))
-    return replace(reader.robot(base, mimic, repair), file=path.absolute())
+    return replace(reader.robot(base, mimic, repair, density), file=path.absolute())
 
 
 def _robot_element(root: Element, journal: Journal) -> Element:
@@ -114,7 +133,13 @@ class _Reader:
         # links that go by another name, since "world" is the builder's own
         self.renamed: dict[str, str] = {}
 
-    def robot(self, base: Literal["fixed", "free"], mimic: bool, repair: bool) -> Robot:
+    def robot(self, base: Literal["fixed", "free"] | None, mimic: bool, repair: bool, density: float) -> Robot:
+        feet: list[str] = []
+        if base is None:
+            edges = [(*ends, j.attributes.get("type") != "fixed") for j in self.joints if (ends := _joint_ends(j))]
+            is_held = any(link.attributes.get("name") == WORLD for link in self.links)
+            guess, feet = guessed_base(edges, is_held)
+            base = "free" if guess == "free" else "fixed"
         self._settle_world(base)
         for link in self.links:
             self._read_link(link, repair)
@@ -130,7 +155,13 @@ class _Reader:
             if joint.kind.nv == 1 and joint.mimic is None and joint.limits.effort[0] > 0:
                 effort, velocity = joint.limits.effort[0], joint.limits.velocity[0]
                 robot = robot.with_motor(joint.name, effort_limit=effort, velocity_limit=velocity)
-        return replace(robot, report=self.journal.report(lines=self.lines, more=robot.report))
+        robot, estimates = with_estimates(robot, repair=repair, density=density)
+        for finding in estimates if self.journal.strict else ():
+            self.journal.note(finding.kind, finding.subject, finding.message, self.lines.get(finding.subject))
+        # not in the file at all, and so no reason for a strict reader to refuse it
+        remarks = [base_finding(robot.name, feet)] if feet else []
+        more = Report([*remarks, *robot.report, *estimates])
+        return replace(robot, report=self.journal.report(lines=self.lines, more=more))
 
     # ---- links
 
@@ -298,6 +329,16 @@ class _Reader:
             raise error.at(self.journal.source, line or self.lines.get(error.subject)) from None
 
 
+def _joint_ends(joint: Element) -> tuple[str, str] | None:
+    """The links that a joint names, or None if it lacks one."""
+    parent, child = joint.first("parent"), joint.first("child")
+    return (
+        None
+        if parent is None or child is None
+        else (parent.attributes.get("link", ""), child.attributes.get("link", ""))
+    )
+
+
 def _chain(leaders: dict[str, Mimic], name: str) -> list[str]:
     """A joint, its leader, the leader's leader, and so on."""
     chain = [name]
@@ -394,7 +435,9 @@ class _Shapes:
 # ---- xacro
 
 
-def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool) -> bytes:
+def _expanded_xacro(
+    path: Path, packages: Iterable[str | Path], arguments: Mapping[str, Any], *, trusted: bool
+) -> bytes:
     """The URDF that a xacro file expands to, with ``$(find package)`` in the folders, if the user said to trust it."""
     given = parse_xml(read_file(path), str(path)).attributes.get("name", "")
     name = given if given and "$" not in given else path.name.partition(".")[0]
@@ -409,11 +452,18 @@ def _expanded_xacro(path: Path, packages: Iterable[str | Path], *, trusted: bool
     xacrodoc.packages.walk_up_from(path)
     if folders := [str(Path(p).resolve()) for p in packages]:
         xacrodoc.packages.look_in(folders)
+    taken = {str(name): _xacro_text(value) for name, value in arguments.items()}
     try:
         # by way of an include, so that the file's own includes are relative to it; meshes stay
         # package://, for our own rules of what may be referred to
-        document = xacrodoc.XacroDoc.from_includes([escape(str(path.resolve()))], name=name, resolve_packages=False)
+        include = escape(str(path.resolve()))
+        document = xacrodoc.XacroDoc.from_includes([include], name=name, resolve_packages=False, subargs=taken)
     except Exception as error:  # xacro raises whatever the expressions in the file raise
         problem = f"xacro could not expand it: {type(error).__name__}: {error}"
         raise RobotError(problem, subject=str(path), place=Place(str(path))) from error
     return document.dom.toxml(encoding="utf-8")
+
+
+def _xacro_text(value: Any) -> str:
+    """A value as xacro reads it: its true is written small."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -57,6 +57,7 @@ def write_checkpoint(path: str | os.PathLike[str], learner: Learner, course: Cou
     about: dict[str, Any] = {
         "learner": learner.kind,
         "digest": learner.env.digest,
+        "task": plain(learner.env.describe()),
         "batch": learner.env.batch,
         "settings": learner.settings.as_plain(),
         "state": state,
@@ -89,7 +90,9 @@ class Checkpoint:
         found = cls(os.fspath(path), about, arrays)
         for name, own in (("digest", env.digest), ("batch", env.batch)):
             if about.get(name) != own:
-                what = "another task" if name == "digest" else f"{about.get(name)} robots, the environment has {own}"
+                what = f"{about.get(name)} robots, the environment has {own}"
+                if name == "digest":
+                    what = f"another task{differing(about.get('task'), plain(env.describe()))}"
                 raise LearningError(f"{found.path} is a checkpoint of {what}", subject=found.path, field=name,
                                     cure="continue it in the environment that it was made in")  # fmt: skip
         return found
@@ -111,6 +114,44 @@ class Checkpoint:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, PliantError) as error:
             raise LearningError(f"{self.path} is damaged: {error}", subject=self.path, field="path",
                                 cure="take another copy of it, or train anew") from None  # fmt: skip
+
+
+_SHOWN = 3
+"""Differences between two tasks that a message names."""
+
+
+def differing(stored: Any, own: Any) -> str:
+    """What tells two described tasks apart, to be put behind "another task"; "" if it is not known."""
+    if not isinstance(stored, dict) or not isinstance(own, dict):
+        return ""
+    code, others = ({} if not isinstance(x.get("code"), dict) else x["code"] for x in (stored, own))
+    parts = [f"the code of {name!r} has changed" for name in code if name in others and code[name] != others[name]]
+    skipped = ("task", "weights", "code")
+    parts += _differences("", *({k: v for k, v in x.items() if k not in skipped} for x in (stored, own)))
+    shown = parts[:_SHOWN] + ([f"{len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else [])
+    return f": {', '.join(shown)}" if shown else ""
+
+
+def _differences(path: str, stored: Any, own: Any) -> list[str]:
+    if stored == own:
+        return []
+    if not isinstance(stored, dict) or not isinstance(own, dict):
+        return [f"{path} was {_brief(stored)}, here it is {_brief(own)}"]
+    found = []
+    for name in {**stored, **own}:
+        where = f"{path} {name!r}".strip() if path else str(name)
+        if name not in own:
+            found.append(f"{where} is not here")
+        elif name not in stored:
+            found.append(f"{where} is new")
+        else:
+            found += _differences(where, stored[name], own[name])
+    return found
+
+
+def _brief(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _score(stored: Any) -> float:

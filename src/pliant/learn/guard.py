@@ -10,10 +10,12 @@ import numpy as np
 from pliant.errors import LearningError
 from pliant.files.arrays import read_arrays, write_arrays
 from pliant.learn.policy import Policy
+from pliant.signatures import explained
 
 _KIND = "pliant learning snapshot 1"
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """The last moments of a training that failed.

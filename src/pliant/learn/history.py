@@ -11,10 +11,12 @@ import numpy as np
 
 from pliant.errors import LearningError, unknown_name
 from pliant.files.writing import whole_file
+from pliant.signatures import explained
 
 Row = Mapping[str, Any]
 
 
+@explained
 class History(Sequence[Row]):
     """Rows of numbers by name: "steps", "seconds", "reward/TERM", "episode/length", "kl", "judge/score", ...
 

@@ -13,12 +13,14 @@ from pliant.files.arrays import read_arrays, write_arrays
 from pliant.learn.acting import Acting
 from pliant.networks import Network
 from pliant.scalar import Scalar, Scalars, maximum, minimum
+from pliant.signatures import explained
 
 _KIND = "pliant policy 1"
 # weights of a file that are read at most [bytes]
 _MOST = 2**28
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Policy:
     """A network with its normalisation, its names and its origin; nothing of it changes.
@@ -178,6 +180,12 @@ class Policy:
 
     def __reduce__(self) -> Any:
         return Policy.from_plain, self.as_plain()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the network, its observations and its actions."""
+        from pliant.notebook.summaries import policy_html
+
+        return policy_html(self)
 
     def __repr__(self) -> str:
         sizes = "-".join(map(str, Network(self.layers).sizes))

@@ -30,6 +30,7 @@ class Ppo:
         rollout: the robots.
         steps: control periods of all robots so far.
         iterations: updates so far.
+        mean: parameters averaged over the last updates.
         rate: of Adam, at present.
     """
 
@@ -59,6 +60,7 @@ class Ppo:
         )  # fmt: skip
         self.adam = Adam(self.model.parameters, self.gradient.gradient)
         self.rate, self.steps, self.iterations = settings.rate, 0, 0
+        self.mean = self.model.parameters.copy()
 
     def iterate(self) -> dict[str, float]:
         """Collect a batch and learn from it; returns what was measured."""
@@ -76,6 +78,9 @@ class Ppo:
         self.watch.lap("update")
         self.steps += self.samples.count
         self.iterations += 1
+        # all updates count alike until there are as many as are averaged
+        share = 1 / (1 + min(self.iterations - 1, self.settings.averaging))
+        self.mean += (self.model.parameters - self.mean) * np.float32(share)
         std = float(np.exp(self.model.log_std()).mean())
         return found | {"rate": self.rate, "std": std} | dict(self.env.metrics())
 
@@ -131,14 +136,15 @@ class Ppo:
         return "the gradient is too long for float32, as of rewards that are too large"
 
     def policy(self) -> Policy:
-        """The policy as it is now."""
-        layers = [layer.plain(self.model.parameters) for layer in self.model.actor]
+        """The policy as it is now, averaged over the last updates if the settings say so."""
+        parameters = self.mean if self.settings.averaging else self.model.parameters
+        layers = [layer.plain(parameters) for layer in self.model.actor]
         return policy_of(self, layers, self.rollout.normalisers["actor"], np.exp(self.model.log_std()))
 
     @property
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data and arrays with which it continues to the same bits."""
-        arrays = {"parameters": self.model.parameters, "generator": generator_words(self.rng)}
+        arrays = {"parameters": self.model.parameters, "mean": self.mean, "generator": generator_words(self.rng)}
         arrays |= {f"adam/{name}": x for name, x in self.adam.state.items()}
         arrays |= {f"rollout/{name}": x for name, x in self.rollout.state.items()}
         about = {"rate": self.rate, "steps": self.steps, "iterations": self.iterations}
@@ -148,6 +154,7 @@ class Ppo:
     def state(self, given: tuple[dict[str, Any], dict[str, np.ndarray]]) -> None:
         about, arrays = given
         self.model.parameters[:] = arrays["parameters"]
+        self.mean[:] = arrays["mean"]
         self.adam.state = part(arrays, "adam")
         self.rollout.state = part(arrays, "rollout")
         set_generator(self.rng, arrays["generator"])

@@ -7,6 +7,7 @@ from typing import Any, Self
 from pliant.chance import check_seed
 from pliant.checks import check, check_at_least, check_one_of, is_real, is_whole
 from pliant.errors import LearningError, unknown_name
+from pliant.signatures import explained
 
 ACTIVATIONS = ("tanh", "relu", "elu")
 """Functions between the layers that can be trained."""
@@ -89,6 +90,7 @@ class Settings:
             object.__setattr__(self, name, tuple(map(float, value)))
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class PpoSettings(Settings):
     """The numbers of proximal policy optimisation [Schulman et al. 2017].
@@ -111,6 +113,8 @@ class PpoSettings(Settings):
         last_scale: of the starting weights of the last layers.
         normalise_returns: whether rewards are divided by the running deviation of returns.
         symmetry: whether every second sample is seen in the mirror of the environment.
+        averaging: updates over which the weights of the policy that is judged and kept are averaged; 0 for none.
+            Robots act and learn with the weights of the moment.
     """
 
     critic_hidden: tuple[int, ...] | None = None
@@ -130,6 +134,7 @@ class PpoSettings(Settings):
     last_scale: float = 0.01
     normalise_returns: bool = False
     symmetry: bool = False
+    averaging: float = 0.0
 
     def __post_init__(self):
         super().__post_init__()
@@ -138,13 +143,14 @@ class PpoSettings(Settings):
         self._whole("horizon", "epochs", "minibatches")
         self._share("discount", "gae")
         self._positive("clip", "std", "rate", "gradient_norm")
-        self._not_negative("entropy", "value_weight", "last_scale")
+        self._not_negative("entropy", "value_weight", "last_scale", "averaging")
         self._range("rate_range", "kl_range")
         for name in ("normalise_returns", "symmetry"):
             value = getattr(self, name)
             check(name, value, "True or False", isinstance(value, bool), subject=self.title, error=LearningError)
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class EvolveSettings(Settings):
     """The numbers of evolution; see `pliant.learn.evolve`.

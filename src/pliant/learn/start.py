@@ -13,6 +13,7 @@ from pliant.learn.ppo import Ppo
 from pliant.learn.settings import EvolveSettings, PpoSettings, Settings
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.training import Limits, Training, train
+from pliant.signatures import explained
 
 _KINDS: dict[str, tuple[type[Settings], Any]] = {
     "ppo": (PpoSettings, Ppo),
@@ -21,6 +22,7 @@ _KINDS: dict[str, tuple[type[Settings], Any]] = {
 _LIMITS = [field.name for field in dataclasses.fields(Limits)]
 
 
+@explained
 def ppo(
     env: Environment,
     *,
@@ -56,6 +58,7 @@ def ppo(
     return _train("ppo", env, settings or PpoSettings(), clock, threads, options)
 
 
+@explained
 def evolve(
     env: Environment,
     *,
@@ -84,6 +87,7 @@ def evolve(
     return _train("evolve", env, settings or EvolveSettings(), clock, threads, options)
 
 
+@explained
 def resume(
     path: str | os.PathLike[str], env: Environment, *, threads: int = 1, clock: str = "wall", **options: Any
 ) -> Training:

@@ -15,6 +15,7 @@ from pliant.learn.history import History
 from pliant.learn.interface import Verdict
 from pliant.learn.policy import Policy
 from pliant.progress import working
+from pliant.signatures import explained
 
 Judge = Callable[[Policy], Verdict]
 
@@ -33,6 +34,7 @@ class Report(NamedTuple):
     env: Any
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """When to look at a training, and when to end it; nothing of it changes the bits of what is learned.
@@ -82,6 +84,7 @@ class Limits:
             checked_folder(self.checkpoint)
 
 
+@explained
 @dataclass(eq=False)
 class Training:
     """What came of a training.

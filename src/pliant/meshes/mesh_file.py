@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.errors import Place, RobotError
 from pliant.files.packages import Packages
+from pliant.signatures import explained
 
 if TYPE_CHECKING:
     from pliant.meshes.surfaces import Surface
@@ -24,6 +25,7 @@ MAX_BYTES = 64_000_000  # the largest mesh of example-robot-data has 29 MB
 FAR = 1e9  # no robot is that large, in whatever unit
 
 
+@explained
 @dataclass(frozen=True)
 class MeshFile:
     """A mesh that a robot refers to, opened only when its points are asked for.
@@ -66,6 +68,7 @@ class MeshFile:
 _surfaces: "WeakKeyDictionary[MeshFile, tuple[tuple, tuple[Surface, ...]]]" = WeakKeyDictionary()
 
 
+@explained
 def read_mesh(path: str | Path) -> np.ndarray:
     """The points of a mesh file (n, 3), n > 0, in the file's unit: those that faces use, or all without faces.
 
@@ -89,6 +92,7 @@ def read_mesh(path: str | Path) -> np.ndarray:
     return _checked(found, path)
 
 
+@explained
 def read_surfaces(path: str | Path, resolve: Callable[[str], Path]) -> "tuple[Surface, ...]":
     """The surfaces of a mesh file; none if it has points only.
 

@@ -72,11 +72,9 @@ def figure(
     """
     target = None if path is None else target_file(path, _FORMATS, "a plot")
     with styled(what):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from pliant.plots.plot_figure import PlotFigure
 
-        made = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(made)
+        made = PlotFigure(figsize=size, layout="constrained")
         if title:
             made.suptitle(title, fontsize=10)
         yield made

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pliant.signatures import explained
+
 if TYPE_CHECKING:
+    from pliant.notebook.replay import Replay
     from pliant.recording.log import Log
     from pliant.render.camera import Camera
     from pliant.viewer.server import Viewer
@@ -31,6 +34,7 @@ class LogExports:
 
     # ---- files
 
+    @explained
     def save(self, path: PathLike, *, packed: bool = True) -> Path:
         """Write an HDF5 file with everything needed to replay the run; `pliant.load_log` reads it.
 
@@ -42,6 +46,7 @@ class LogExports:
 
         return save(self._log, path, packed=packed)
 
+    @explained
     def to_csv(self, path: PathLike) -> Path:
         """Write a table as text with names in its first line; the numbers have all digits that matter.
 
@@ -52,6 +57,7 @@ class LogExports:
 
         return to_csv(self._log, path)
 
+    @explained
     def to_parquet(self, path: PathLike) -> Path:
         """Write an Apache Parquet table with the types and bits of the log; its metadata hold the settings.
 
@@ -62,6 +68,7 @@ class LogExports:
 
         return to_parquet(self._log, path)
 
+    @explained
     def to_npz(self, path: PathLike) -> Path:
         """Write the arrays for ``numpy.load``: "t" and each channel as the log has them, and "about.json".
 
@@ -72,6 +79,7 @@ class LogExports:
 
         return to_npz(self._log, path)
 
+    @explained
     def to_mcap(self, path: PathLike, *, newtons_per_metre: float = 200.0, look: bool = True) -> Path:
         """Write an MCAP recording with Foxglove's schemas.
 
@@ -98,6 +106,7 @@ class LogExports:
 
     # ---- plots
 
+    @explained
     def plot(
         self,
         *channels: Spec,
@@ -144,6 +153,7 @@ class LogExports:
             events=events, title=title, size=size, show=show,
         )  # fmt: skip
 
+    @explained
     def plot_phase(
         self,
         *names: str,
@@ -179,6 +189,7 @@ class LogExports:
             show=show,
         )  # fmt: skip
 
+    @explained
     def plot_energy(
         self,
         *,
@@ -202,13 +213,14 @@ class LogExports:
 
     # ---- pictures
 
+    @explained
     def to_video(
         self,
         path: PathLike,
         *,
         fps: float = 30,
         speed: float = 1.0,
-        size: tuple[int, int] = (1280, 720),
+        size: tuple[int, int] | str = "720p",
         camera: "Camera | str | dict[str, Any] | None" = None,
         robots: Robots = None,
         forces: bool = True,
@@ -222,7 +234,7 @@ class LogExports:
             path: ends with .mp4 or .gif.
             fps: pictures per second.
             speed: relative to real time; 0.1 is ten times slower.
-            size: width and height [pixels].
+            size: width and height [pixels], or "preview" (640 x 360), "720p" or "1080p".
             camera: a `Camera`, its fields as a mapping, or "perspective", "front", "back", "left", "right" or "top".
             robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first 16. On
                 flat ground they stand side by side.
@@ -238,12 +250,13 @@ class LogExports:
             packages=packages, progress=progress,
         )  # fmt: skip
 
+    @explained
     def to_image(
         self,
         path: PathLike,
         t: float | None = None,
         *,
-        size: tuple[int, int] = (1280, 720),
+        size: tuple[int, int] | str = "720p",
         camera: "Camera | str | dict[str, Any] | None" = None,
         robots: Robots = None,
         forces: bool = True,
@@ -265,6 +278,7 @@ class LogExports:
 
     # ---- pages
 
+    @explained
     def view(
         self,
         *,
@@ -272,7 +286,7 @@ class LogExports:
         layout: str = "grid",
         traces: Sequence[str] = (),
         plot: str | None = None,
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = None,
         deflection: float = 1.0,
         play: bool = True,
@@ -311,6 +325,52 @@ class LogExports:
             detail=detail, packages=packages,
         )  # fmt: skip
 
+    def replay(
+        self,
+        *,
+        robots: Robots = None,
+        fps: float = 30,
+        speed: float = 1.0,
+        play: bool = True,
+        forces: bool = True,
+        follow: bool | None = None,
+        height: int = 400,
+        detail: int = 20_000,
+        packages: Folders = (),
+    ) -> "Replay":
+        """The replay as a part of a page: the last line of a cell of a notebook, ``log.replay()``, plays it there.
+
+        Nothing is loaded from elsewhere and no server is needed. Drag to turn the picture; shift and drag to move it;
+        the wheel zooms after a click.
+
+        Args:
+            robots: the robots of a batch to show, as in `view`.
+            fps: frames per second of the log's time; at most 1500 in all, between which the player interpolates.
+            speed: relative to real time, at first.
+            play: whether to play at once.
+            forces: whether to draw contact forces as arrows.
+            follow: whether the camera follows the robots; None: if they go farther than they are large.
+            height: of the picture [pixels].
+            detail: the most triangles of a robot.
+            packages: as for `to_video`.
+
+        Returns:
+            The replay; its ``html`` goes into any page.
+        """
+        from pliant.notebook.replay import Replay
+
+        return Replay(
+            self._log, robots=robots, fps=fps, speed=speed, play=play, forces=forces, follow=follow, height=height,
+            detail=detail, packages=packages,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the replay, and a table of the channels."""
+        from pliant.notebook.summaries import log_html
+
+        return log_html(self._log)
+
+    @explained
     def to_html(
         self,
         path: PathLike,
@@ -320,7 +380,7 @@ class LogExports:
         robots: Robots = None,
         layout: str = "grid",
         traces: Sequence[str] = (),
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = None,
         deflection: float = 1.0,
         detail: int = 40_000,
@@ -347,6 +407,7 @@ class LogExports:
             follow=follow, deflection=deflection, detail=detail, title=title, packages=packages,
         )  # fmt: skip
 
+    @explained
     def to_report(
         self,
         path: PathLike,

@@ -14,11 +14,13 @@ from pliant.integrators.dense import DenseSolution
 from pliant.recording.exports import LogExports
 from pliant.recording.source import Source
 from pliant.recording.troubles import Trouble, read_troubles
+from pliant.signatures import explained
 
 KINDS = ("touch-down", "lift-off", "slip", "stick", "reversal")
 """Kinds of events, the most important first."""
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Event:
     """Something that changes how the robot moves.
@@ -57,6 +59,7 @@ class Event:
         return hash(self._content())
 
 
+@explained
 @dataclass(frozen=True, eq=False, repr=False)
 class Log(LogExports):
     """What was recorded: a time axis, and channels with an entry at each of its times.
@@ -194,6 +197,7 @@ class Log(LogExports):
         takes = "a channel, log['q'], a column, log['q', 'knee'], or a slice of steps, log[10:20]"
         raise PliantError(bad_value("index", key, takes, "the log"))
 
+    @explained
     def column(self, channel: str, name: str) -> np.ndarray:
         """One column of a channel, (steps,) or (batch, steps)."""
         array = self[channel]
@@ -206,6 +210,7 @@ class Log(LogExports):
 
     # ---- parts
 
+    @explained
     def between(self, start: float, end: float) -> "Log":
         """The steps with start <= t <= end [s], and the events.
 
@@ -215,6 +220,7 @@ class Log(LogExports):
         cut = self._cut((self.t >= start - slack) & (self.t <= end + slack))
         return replace(cut, events=tuple(event for event in self.events if start <= event.t <= end))
 
+    @explained
     def robot(self, k: int) -> "Log":
         """The log of one robot of the batch."""
         if self.batch is None:
@@ -243,6 +249,7 @@ class Log(LogExports):
         """Whether it has events, modes or dense output."""
         return bool(self.modes or self.events or self.dense)
 
+    @explained
     def at(self, t: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v at a time, or at many: (nq,), (nv,) or (n, nq), (n, nv); at an event the state after it."""
         if self.dense is None:
@@ -250,6 +257,7 @@ class Log(LogExports):
             raise _wrong("dense", problem, "use log.between(...) or log['q'] instead")
         return self.dense(t)
 
+    @explained
     def events_of(self, kind: str) -> list[Event]:
         """The events of a kind, such as "touch-down"."""
         self._check_event_driven("events")
@@ -258,6 +266,7 @@ class Log(LogExports):
             check_known("kind of event", kind, KINDS)
         return found
 
+    @explained
     def in_mode(self, name: str) -> np.ndarray:
         """Which of the entries are in a mode, (steps,)."""
         self._check_event_driven("modes")
@@ -275,6 +284,7 @@ class Log(LogExports):
         """What went wrong in the run without ending it, such as steps that did not converge; empty if nothing did."""
         return read_troubles(self.metadata.get("troubles"))
 
+    @explained
     def needs_source(self, what: str) -> Source:
         """The source; raises if there is none, for ``what`` needs it, e.g. "log.to_video()"."""
         if self.source is None:
@@ -313,6 +323,7 @@ class Log(LogExports):
 
     # ---- comparing and showing
 
+    @explained
     def identical(self, other: "Log") -> bool:
         """Whether times, channels, columns, events and modes are the same, bit for bit.
 

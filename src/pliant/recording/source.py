@@ -15,8 +15,10 @@ from pliant.scalar.formulas import MOTOR_LAW, Formula, LawFormulas
 from pliant.files.versions import versions
 from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
+from pliant.signatures import explained
 
 
+@explained
 @dataclass(frozen=True, eq=False, repr=False)
 class Source:
     """The origin of a log, so that it can be replayed and run again.

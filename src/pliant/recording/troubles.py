@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from pliant.signatures import explained
 
+
+@explained
 @dataclass(frozen=True)
 class Trouble:
     """One kind of trouble, of one robot or of many.

@@ -22,6 +22,7 @@ from pliant.robot import Body, ContactShape, Geometry, Robot
 from pliant.robot.contacts import points_of
 from pliant.robot.model import WORLD, Joint
 from pliant.scalar import is_constant
+from pliant.signatures import explained
 from pliant.spatial import Transform, Vector
 
 Color = tuple[float, float, float, float]
@@ -38,6 +39,7 @@ _JOINT_COLOR = (0.20, 0.23, 0.28, 1.0)
 _MASS_COLOR = (0.93, 0.55, 0.20, 1.0)
 
 
+@explained
 @dataclass(frozen=True)
 class Part:
     """Triangles of one colour, fixed to a body.
@@ -62,6 +64,7 @@ class Part:
         return normals(Mesh(self.vertices, self.faces))
 
 
+@explained
 @dataclass(frozen=True)
 class Drawing:
     """A robot as triangles.
@@ -82,6 +85,7 @@ class Drawing:
         return _bounds(self.robot, self.parts, q)
 
 
+@explained
 def drawing(
     robot: Robot, *, detail: int = DETAIL, packages: str | Path | Iterable[str | Path] = (), collisions: bool = False
 ) -> Drawing:
@@ -217,6 +221,7 @@ def _bounds(robot: Robot, parts: Iterable[Part], q: Any) -> tuple[np.ndarray, np
     return found.min(axis=0), found.max(axis=0)
 
 
+@explained
 def body_poses(robot: Robot, q: Any) -> np.ndarray:
     """Poses X_WB of the bodies, in the order of ``robot.bodies``.
 
@@ -244,6 +249,7 @@ def body_poses(robot: Robot, q: Any) -> np.ndarray:
     return np.moveaxis(found, -1, 0).reshape(*q.shape[:-1], len(robot.bodies), 4, 4)
 
 
+@explained
 def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) -> np.ndarray:
     """Centers of the balls of the contact points in the world, in the order of ``robot.contact_points``.
 

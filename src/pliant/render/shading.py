@@ -162,6 +162,24 @@ def behind_light(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) ->
     return [select(meets, g, h) for g, h in zip(ground, sky, strict=True)]
 
 
+def behind_bytes(eye: Scalars, floor_: Scalars, point: Scalars, lit: Scalars) -> list[Scalar]:
+    """`behind_light` as a screen shows it, in bytes, ready to be cut off to whole numbers."""
+    return [255 * _shown(x) + 0.5 for x in behind_light(eye, floor_, point, lit)]
+
+
+# light of floor and sky is above a tenth: there the power of a screen is a polynomial, to a quarter of a byte
+_BRIGHT = np.linspace(0.1, 1, 400)
+_SHOWN = np.polynomial.Polynomial.fit(_BRIGHT, _BRIGHT ** (1 / 2.2), 5, w=1 / _BRIGHT).convert().coef.tolist()
+
+
+def _shown(light: Scalar) -> Scalar:
+    x = minimum(maximum(light, 0.1), 1)
+    found: Scalar = 0
+    for c in reversed(_SHOWN):
+        found = found * x + c
+    return found
+
+
 def _faded(light: Vector, away: Scalar, reach: Scalar) -> Vector:
     """Light that fades into the horizon with the distance."""
     part = away / reach
@@ -196,4 +214,5 @@ def _compiled(function: Callable[..., Any], name: str, **sizes: int) -> Callable
 surface_kernel = _compiled(
     surface_light, "light of surfaces", eye=15, floor_=2, point=4, corners=9, normals=9, albedo=3, lit=1
 )
+behind_bytes_kernel = _compiled(behind_bytes, "floor and sky on a screen", eye=15, floor_=4, point=2, lit=1)
 behind_kernel = _compiled(behind_light, "light of floor and sky", eye=15, floor_=4, point=2, lit=1)

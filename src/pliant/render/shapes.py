@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.contact.ground_faces import MapFaces
 from pliant.meshes.surfaces import distinct_rows
+from pliant.signatures import explained
 from pliant.spatial import Matrix3, quaternion_from_matrix
 
 Points = Sequence[float] | np.ndarray
@@ -126,6 +127,7 @@ def _arc(radius: float, z: float, start: float, end: float, steps: int) -> list[
     return [(0.0 if s < 1e-12 else radius * s, z + radius * math.cos(a)) for a in angles for s in [math.sin(a)]]
 
 
+@explained
 def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh:
     """The ground over a rectangle; two triangles where it is flat.
 

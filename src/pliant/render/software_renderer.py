@@ -11,16 +11,21 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.compiler import Kernel
 from pliant.render.camera import Eye
-from pliant.render.shading import SUN, behind_kernel, screen, surface_kernel
+from pliant.render.shading import SUN, behind_bytes_kernel, behind_kernel, screen, surface_kernel
 
 _FINER = 2
 _MAP = 1024
+# pictures up to this height have a depth buffer of half that size on a side [pixels]
+_SMALL = 800
 _IN_FRONT = 1e3
+# triangles of one colour look alike within a pixel if they are equally near, and turned alike: ratio, and cosine
+_LEVEL, _STRAIGHT = 1.01, 0.97
 
 # two axes across the light, and the one toward the sun
 _TO_SUN = np.array(list(SUN))
@@ -76,17 +81,21 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
     flat = fine.seen(surface.corners)
     # marks are in front of everything
     flat[surface.is_mark, :, 2] *= _IN_FRONT
-    found, nearness = rasterised(flat, fine.width, fine.height)
+    window = _window(flat, eye)
+    flat[..., 0] -= _FINER * window.left
+    flat[..., 1] -= _FINER * window.top
+    found, nearness = rasterised(flat, _FINER * window.width, _FINER * window.height)
     if floor.is_drawn:
-        found[nearness < _floor_nearness(fine, floor)] = -1
-    shadow = _Shadow(surface)
+        rows = slice(_FINER * window.top, _FINER * (window.top + window.height))
+        found[nearness < _floor_nearness(fine, floor)[rows]] = -1
+    shadow = _Shadow(surface, eye.height)
 
     # light of triangles: once where one covers the whole pixel, else for each part of it
     parts = [(i, j, found[i::_FINER, j::_FINER].reshape(-1)) for i in range(_FINER) for j in range(_FINER)]
     near = [nearness[i::_FINER, j::_FINER].reshape(-1) for i, j, _ in parts]
     k = parts[0][2]
-    is_whole = np.logical_and.reduce([k >= 0, *(other == k for *_, other in parts[1:])])
-    total = np.zeros((eye.height * eye.width, 3), dtype=np.float32)
+    is_whole = _is_smooth(surface, [k for *_, k in parts], near)
+    total = np.zeros((len(k), 3), dtype=np.float32)
     cover = is_whole.astype(np.float32)
 
     # in single precision, which is a thousandth of a pixel
@@ -97,10 +106,11 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
     def light(pixels: np.ndarray, k: np.ndarray, nearness: np.ndarray, right: float, down: float) -> np.ndarray:
         """Light (n, 3) of pixels at which there are triangles k, off their middles by (right, down)."""
         k, nearness = k[pixels], nearness[pixels]
-        points = _points(eye, pixels) * np.float32(_FINER) + np.array([right, down], dtype=np.float32)
+        inside = _points(window.width, pixels) * np.float32(_FINER) + np.array([right, down], dtype=np.float32)
+        points = inside + np.array([_FINER * window.left, _FINER * window.top], dtype=np.float32)
         is_ground = surface.is_ground[k]
         corners, normals, colors = (table.take(k, axis=0) for table in tables)
-        corners.reshape(-1, 3, 3)[..., :2] -= points[:, None]
+        corners.reshape(-1, 3, 3)[..., :2] -= inside[:, None]
         given = np.column_stack([points, nearness, is_ground]).astype(np.float32)
         lit = np.ones((len(k), 1), dtype=np.float32)
         for is_some, share in ((~is_ground & ~surface.is_mark[k], shadow.on_bodies), (is_ground, shadow.on_ground)):
@@ -121,15 +131,77 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
             cover[some] += 1 / len(parts)
 
     # light of floor and sky behind them
+    if window.is_whole(eye) and (cover == 1).all():
+        return screen(total).reshape(eye.height, eye.width, 3)
+    lit = _sun_on_floor(eye, floor, shadow)
+    picture = _behind(eye, floor, lit, behind_bytes_kernel()).astype(np.uint8)
     bare = np.flatnonzero(cover < 1)
-    if len(bare):
-        total[bare] += (1 - cover[bare])[:, None] * _behind(eye, bare, floor, shadow)
-    return screen(total).reshape(eye.height, eye.width, 3)
+    points = _grid(eye.width, eye.height).reshape(eye.height, eye.width, 2)
+    points, own = (window.of(x).reshape(-1, x[0, 0].size)[bare] for x in (points, lit))
+    total[bare] += (1 - cover[bare])[:, None] * _floor_light(eye, floor, points, own, behind_kernel())
+    window.of(picture)[...] = screen(total).reshape(window.height, window.width, 3)
+    return picture
 
 
-def _points(eye: Eye, pixels: np.ndarray) -> np.ndarray:
+def _is_smooth(surface: Surface, parts: Sequence[np.ndarray], near: Sequence[np.ndarray]) -> np.ndarray:
+    """Pixels whose four parts look alike: on one triangle, or on triangles of one colour side by side."""
+    k = parts[0]
+    is_whole = np.logical_and.reduce([other == k for other in parts[1:]]) & (k >= 0)
+    others = np.flatnonzero(np.logical_and.reduce([p >= 0 for p in parts]) & ~is_whole)
+    if len(others):
+        apart = [n[others] for n in near]
+        is_alike = np.maximum.reduce(apart) < _LEVEL * np.minimum.reduce(apart)
+        others = others[is_alike]
+        first = k[others]
+        is_alike = np.ones(len(others), dtype=bool)
+        for part in parts[1:]:
+            second = part[others]
+            is_alike &= (surface.colors[first] == surface.colors[second]).all(axis=1)
+            bend = np.einsum("ij,ij->i", surface.normals[first, 0], surface.normals[second, 0])
+            is_alike &= bend > _STRAIGHT
+        is_whole[others[is_alike]] = True
+    return is_whole
+
+
+class _Window(NamedTuple):
+    """A part of a picture [pixels]."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    def is_whole(self, eye: Eye) -> bool:
+        return self == (0, 0, eye.width, eye.height)
+
+    def of(self, picture: np.ndarray) -> np.ndarray:
+        """This part of a picture (height, width, ...), a view."""
+        return picture[self.top : self.top + self.height, self.left : self.left + self.width]
+
+    @classmethod
+    def around(cls, points: np.ndarray, eye: Eye) -> "_Window":
+        """The part around points (..., 2) of a picture, or all of it if one of them is NaN, as behind the camera."""
+        whole = cls(0, 0, eye.width, eye.height)
+        flat = points.reshape(-1, 2)
+        if not len(flat):
+            return cls(0, 0, 1, 1)
+        low, high = flat.min(axis=0), flat.max(axis=0)
+        if not np.isfinite([low, high]).all():
+            return whole
+        size = np.array([eye.width, eye.height])
+        first = np.clip(np.floor(low), 0, size - 1).astype(int)
+        last = np.clip(np.ceil(high), first + 1, size).astype(int)
+        return cls(*first.tolist(), *(last - first).tolist())
+
+
+def _window(flat: np.ndarray, eye: Eye) -> _Window:
+    """The part of a picture that triangles may cover, with corners (m, 3, 3) on the finer grid."""
+    return _Window.around(flat[..., :2] / _FINER, eye)
+
+
+def _points(width: int, pixels: np.ndarray) -> np.ndarray:
     """Centers of pixels, (k, 2), by their indices."""
-    rows, columns = np.divmod(pixels, eye.width)
+    rows, columns = np.divmod(pixels, width)
     found = np.empty((len(pixels), 2), dtype=np.float32)
     found[:, 0], found[:, 1] = columns + 0.5, rows + 0.5
     return found
@@ -145,47 +217,74 @@ def _floor_nearness(eye: Eye, floor: Floor) -> np.ndarray:
     return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf)[:, None]
 
 
-def _behind(eye: Eye, pixels: np.ndarray, floor: Floor, shadow: "_Shadow") -> np.ndarray:
-    """Light (n, 3) of floor and sky."""
-    numbers, points = eye.numbers().astype(np.float32), _points(eye, pixels)
-    lit = np.ones((len(pixels), 1), dtype=np.float32)
-    if floor.is_drawn and floor.z < eye.place[2]:
-        rays = eye.rays(points)
+def _behind(eye: Eye, floor: Floor, lit: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """Floor and sky, (height, width, 3)."""
+    found = _floor_light(eye, floor, _grid(eye.width, eye.height), lit.reshape(-1, 1), kernel)
+    return found.reshape(eye.height, eye.width, 3)
+
+
+def _floor_light(eye: Eye, floor: Floor, points: np.ndarray, lit: np.ndarray, kernel: Kernel) -> np.ndarray:
+    """What a kernel of `pliant.render.shading` says of floor and sky at points of the picture, (n, 3)."""
+    about = np.array([floor.tile, floor.reach, floor.z, floor.is_drawn], dtype=np.float32)
+    return kernel(eye.numbers().astype(np.float32), about, points, lit)
+
+
+def _sun_on_floor(eye: Eye, floor: Floor, shadow: "_Shadow") -> np.ndarray:
+    """The share of the sun that the floor gets at each pixel, (height, width)."""
+    lit = np.ones((eye.height, eye.width), dtype=np.float32)
+    if floor.is_drawn and floor.z < eye.place[2] and shadow.size:
+        # beyond the shadow's window there is sun
+        window = _Window.around(eye.seen(shadow.corners(floor.z))[:, :2], eye)
+        own = np.ones(window.width * window.height, dtype=np.float32)
+        grid = _grid(eye.width, eye.height).reshape(eye.height, eye.width, 2)
+        rays = eye.rays(window.of(grid).reshape(-1, 2))
         meets = np.flatnonzero(rays[2] < -1e-6)
         far = (floor.z - eye.place[2]) / rays[2][meets]
-        lit[meets, 0] = shadow.on_ground(
-            [e + far * ray[meets] for e, ray in zip(eye.place.tolist(), rays, strict=True)]
-        )
-    about = np.array([floor.tile, floor.reach, floor.z, floor.is_drawn], dtype=np.float32)
-    return behind_kernel()(numbers, about, points, lit)
+        own[meets] = shadow.on_ground([e + far * ray[meets] for e, ray in zip(eye.place.tolist(), rays, strict=True)])
+        window.of(lit)[...] = own.reshape(window.height, window.width)
+    return lit
+
+
+@functools.lru_cache(4)
+def _grid(width: int, height: int) -> np.ndarray:
+    """Centers of all pixels of a picture, (width * height, 2), row by row."""
+    return _points(width, np.arange(width * height))
 
 
 class _Shadow:
-    """A depth buffer seen from the sun."""
+    """A depth buffer seen from the sun, as fine as the picture is high [pixels]."""
 
-    def __init__(self, surface: Surface):
-        places = surface.corners[~surface.is_ground & ~surface.is_mark] @ _SUN_AXES
-        self.size = 0.0
+    def __init__(self, surface: Surface, height: int):
+        casts = ~surface.is_ground & ~surface.is_mark
+        places = (surface.corners if casts.all() else surface.corners[casts]) @ _SUN_AXES
+        self.size, self.map = 0.0, _MAP if height > _SMALL else _MAP // 2
         if not len(places):
             return
         low, high = places[..., :2].min(axis=(0, 1)), places[..., :2].max(axis=(0, 1))
         self.size = float(max(high - low)) * 1.3 + 1e-9
         self.low = (low + high - self.size) / 2
-        places[..., :2] = (places[..., :2] - self.low) * (_MAP / self.size)
-        found, nearness = rasterised(places, _MAP, _MAP)
+        places[..., :2] = (places[..., :2] - self.low) * (self.map / self.size)
+        found, nearness = rasterised(places, self.map, self.map)
         self.nearness = nearness.astype(np.float32)
         # means of blocks of pixels
-        blocks = (found >= 0).astype(np.float32).reshape(_MAP // _FINER, _FINER, -1, _FINER)
-        self.cover = _blurred(blocks.mean(axis=(1, 3)), _MAP // 180)
+        blocks = (found >= 0).astype(np.float32).reshape(self.map // _FINER, _FINER, -1, _FINER)
+        self.cover = _blurred(blocks.mean(axis=(1, 3)), self.map // 180)
+
+    def corners(self, z: float) -> np.ndarray:
+        """The corners (4, 3) of what it sees, on a plane at height z [m]."""
+        u, v = (self.low[k] + self.size * np.array(share) for k, share in enumerate(((0, 1, 1, 0), (0, 0, 1, 1))))
+        a, b, sun = _SUN_AXES.T
+        w = (z - a[2] * u - b[2] * v) / sun[2]
+        return u[:, None] * a + v[:, None] * b + w[:, None] * sun
 
     def on_ground(self, places: Sequence[np.ndarray]) -> np.ndarray:
         """The share of the sun that the ground gets, with soft edges; whatever casts shadows is above it."""
         lit = np.ones(len(places[0]), dtype=np.float32)
         if self.size:
             i, j, _ = self._seen(places)
-            near = np.flatnonzero((i >= 0) & (i < _MAP) & (j >= 0) & (j < _MAP))
+            near = np.flatnonzero((i >= 0) & (i < self.map) & (j >= 0) & (j < self.map))
             rows, columns = (x[near].astype(np.int32) // _FINER for x in (j, i))
-            lit[near] -= self.cover.take(_MAP // _FINER * rows + columns)
+            lit[near] -= self.cover.take(self.map // _FINER * rows + columns)
         return lit
 
     def on_bodies(self, places: Sequence[np.ndarray]) -> np.ndarray:
@@ -195,13 +294,13 @@ class _Shadow:
         nearness += np.float32(self.size * 0.008)
         lit = np.zeros(len(places[0]), dtype=np.float32)
         for di, dj in _AROUND:
-            columns, rows = ((x + d).clip(0, _MAP - 1).astype(np.int32) for x, d in ((i, di), (j, dj)))
-            lit += self.nearness.take(_MAP * rows + columns) < nearness
+            columns, rows = ((x + d).clip(0, self.map - 1).astype(np.int32) for x, d in ((i, di), (j, dj)))
+            lit += self.nearness.take(self.map * rows + columns) < nearness
         return lit / len(_AROUND)
 
     def _seen(self, places: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Column, row and nearness of points x, y, z in the depth buffer of the sun."""
-        scale = np.array([_MAP / self.size, _MAP / self.size, 1.0])
+        scale = np.array([self.map / self.size, self.map / self.size, 1.0])
         axes, low = _SUN_AXES * scale, np.array([*self.low, 0.0]) * scale
         x, y, z = (p.astype(np.float32) for p in places)
         (a, b, c), d = axes.astype(np.float32), low.astype(np.float32)

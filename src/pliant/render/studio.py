@@ -17,7 +17,7 @@ from pliant.render.camera import AZIMUTH, Camera, Eye, as_camera
 from pliant.render.log_motion import LogMotion, side_by_side
 from pliant.render.robot_drawing import body_poses, drawing, points_of_contacts
 from pliant.render.shading import linear
-from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, map_lines, normals
+from pliant.render.shapes import Mesh, along, arrow, creased, downhill_azimuth, ground_over, joined, map_lines, normals
 from pliant.render.software_renderer import Floor, Surface, joined_surfaces, rendered
 from pliant.robot import Robot
 
@@ -40,20 +40,22 @@ class RobotSurface:
         drawn = drawing(robot, packages=packages, detail=detail)
         places = {name: k for k, name in enumerate(robot.bodies)}
         parts = [(places[p.body], Mesh(p.vertices, p.faces), p.normals, p.color) for p in drawn.parts]
-        empty = np.zeros((0, 3, 3))
-        self._corners = np.concatenate([empty, *(mesh.vertices[mesh.faces] for _, mesh, _, _ in parts)])
-        self._normals = np.concatenate([empty, *(n[mesh.faces] for _, mesh, n, _ in parts)])
+        # vertices body by body, so that those of one are moved together
+        parts.sort(key=lambda part: part[0])
+        whole = joined(mesh for _, mesh, _, _ in parts)
+        self._vertices, self._faces = whole.vertices, whole.faces
+        self._normals = np.concatenate([np.zeros((0, 3)), *(n for _, _, n, _ in parts)])
+        bodies = np.repeat([k for k, *_ in parts], [len(mesh.vertices) for _, mesh, _, _ in parts]).astype(int)
+        self._spans = [(k, slice(*np.searchsorted(bodies, [k, k + 1]).tolist())) for k in sorted(set(bodies.tolist()))]
         counts = [len(mesh.faces) for _, mesh, _, _ in parts]
-        self._body = np.repeat([k for k, *_ in parts], counts).astype(int)
         self._colors = np.repeat(linear(np.array([c[:3] for *_, c in parts]).reshape(-1, 3)), counts, axis=0)
         # corners of a box around the shapes of each body: the bounds of the robot at any poses
-        self._seen = sorted(set(self._body.tolist())) or list(range(len(robot.bodies)))
+        self._seen = [k for k, _ in self._spans] or list(range(len(robot.bodies)))
         self._boxes = np.zeros((len(self._seen), 8, 3))
-        for row, k in enumerate(self._seen):
-            points = self._corners[self._body == k].reshape(-1, 3)
-            if len(points):
-                ends = np.stack([points.min(axis=0), points.max(axis=0)])
-                self._boxes[row] = [[ends[i, 0], ends[j, 1], ends[m, 2]] for i, j, m in np.ndindex(2, 2, 2)]
+        for row, (_, span) in enumerate(self._spans):
+            points = self._vertices[span]
+            ends = np.stack([points.min(axis=0), points.max(axis=0)])
+            self._boxes[row] = [[ends[i, 0], ends[j, 1], ends[m, 2]] for i, j, m in np.ndindex(2, 2, 2)]
         low, high = self.boxes(body_poses(robot, robot.neutral()))
         self.size = float(np.linalg.norm(high - low)) or 1.0
 
@@ -66,15 +68,17 @@ class RobotSurface:
 
     def lowest(self, poses: np.ndarray) -> float:
         """Height of its lowest point [m], for poses (bodies, 4, 4)."""
-        X = poses[self._body]
-        z = np.einsum("fj,fcj->fc", X[:, 2, :3], self._corners) + X[:, 2, 3:]
-        return float(z.min()) if len(z) else float(poses[:, 2, 3].min())
+        heights = [float((self._vertices[span] @ poses[k, 2, :3]).min() + poses[k, 2, 3]) for k, span in self._spans]
+        return min(heights) if heights else float(poses[:, 2, 3].min())
 
     def surface(self, poses: np.ndarray, tint: int | None = None) -> Surface:
         """The robot with its bodies at these poses (bodies, 4, 4)."""
-        X = poses[self._body]
-        corners = np.matmul(self._corners, X[:, :3, :3].transpose(0, 2, 1)) + X[:, None, :3, 3]
-        turned = np.matmul(self._normals, X[:, :3, :3].transpose(0, 2, 1))
+        vertices, turned = np.empty_like(self._vertices), np.empty(self._normals.shape, dtype=np.float32)
+        for k, span in self._spans:
+            R = poses[k, :3, :3].T
+            vertices[span] = self._vertices[span] @ R + poses[k, :3, 3]
+            turned[span] = self._normals[span] @ R
+        corners, turned = vertices.take(self._faces, axis=0), turned.take(self._faces, axis=0)
         colors = self._colors
         if tint is not None:
             colors = 0.45 * colors + 0.55 * linear(np.array(_TINTS[tint % len(_TINTS)]))
@@ -223,7 +227,7 @@ class LogFrames:
         center = (low + high) / 2
         if not self.studio.camera.follow:
             center = np.broadcast_to((low.min(axis=0) + high.max(axis=0)) / 2, center.shape)
-        self.centers = _smooth(center, max(1, round(_LAG * fps)))
+        self.centers = smooth_path(center, max(1, round(_LAG * fps)))
 
     def picture(self, k: int, width: int, height: int) -> np.ndarray:
         """Pixels at the k-th time."""
@@ -235,7 +239,7 @@ class LogFrames:
         return self.studio.picture(surfaces, self.centers[k], width, height)
 
 
-def _smooth(path: np.ndarray, width: int) -> np.ndarray:
+def smooth_path(path: np.ndarray, width: int) -> np.ndarray:
     """Means over ``width`` entries of a path (n, 3), which is mirrored at its ends."""
     half = width // 2
     if half == 0 or len(path) < 2:

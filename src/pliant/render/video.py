@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, is_whole
+from pliant.checks import check, check_at_least, check_known, is_whole
 from pliant.contact.ground import as_ground
 from pliant.errors import PliantError, needs
 from pliant.files.writing import whole_file
@@ -31,10 +31,13 @@ from pliant.robot import Robot
 
 Size = tuple[int, int]
 
+SIZES: dict[str, Size] = {"preview": (640, 360), "720p": (1280, 720), "1080p": (1920, 1080)}
+"""Sizes by name: width and height [pixels]."""
+
 _STILLS = (".png", ".jpg", ".jpeg", ".webp")
 _VIDEOS = (".mp4", ".gif")
 # most triangles of a robot, in a still and in each frame of a video
-_DETAIL, _VIDEO_DETAIL = 250_000, 100_000
+_DETAIL, _VIDEO_DETAIL = 250_000, 30_000
 # robots of a batch that are shown by default
 _MOST = 16
 # an hour at 30 a second, which takes hours to draw
@@ -66,7 +69,7 @@ def to_video(log: Log, path, *, fps, speed, size, camera, robots, forces, clock,
         return _with_text(frames.picture(k, width, height), f"{times[k]:.2f} s" if clock else "")
 
     with whole_file(target) as beside, Progress(float(times[0]), float(times[-1]), progress, what=target.name) as bar:
-        write = _write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
+        write = write_mp4 if target.suffix.lower() == ".mp4" else _write_gif
         write(beside, _in_order(frame, times, bar), fps, (width, height))
     return target
 
@@ -89,11 +92,20 @@ def to_image(log: Log, path, t, *, size, camera, robots, forces, clock, packages
 def robot_image(robot: Robot, path, q, *, size, camera, ground, packages) -> Path:
     """Write a picture of a robot: `Robot.to_image`, which has the arguments."""
     target = target_file(path, _STILLS, "a picture")
-    width, height = _checked_size(size)
     needs("PIL", "video", "robot.to_image()")
+    _save(target, robot_pixels(robot, q, size=size, camera=camera, ground=ground, packages=packages))
+    return target
+
+
+def robot_pixels(
+    robot: Robot, q: Any, *, size: Size, camera: Any = None, ground: Any = None, packages: Any = (),
+    detail: int = _DETAIL,
+) -> np.ndarray:  # fmt: skip
+    """The pixels (height, width, 3) of the picture of `Robot.to_image`, which has the arguments."""
+    width, height = _checked_size(size)
     is_finite = q is None or bool(np.isfinite(np.asarray(q, dtype=float)).all())
     check("q", q, "finite numbers", is_finite, subject="the picture", error=PliantError)
-    drawn = RobotSurface(robot, packages=packages, detail=_DETAIL)
+    drawn = RobotSurface(robot, packages=packages, detail=detail)
     poses = body_poses(robot, robot.neutral() if q is None else q)
     if poses.ndim != 3:
         problem, cure = f"q has shape {np.asarray(q).shape}", f"it takes one configuration, ({robot.nq},)"
@@ -104,8 +116,7 @@ def robot_image(robot: Robot, path, q, *, size, camera, ground, packages) -> Pat
         poses[:, 2, 3] += (0.0 if under is None else under.height(0.0, 0.0)) - drawn.lowest(poses)
     low, high = drawn.boxes(poses)
     studio = Studio.around(as_camera(camera), low[None], high[None], under, drawn.lowest(poses))
-    _save(target, studio.picture([drawn.surface(poses)], (low + high) / 2, width, height))
-    return target
+    return studio.picture([drawn.surface(poses)], (low + high) / 2, width, height)
 
 
 # ---- files
@@ -130,7 +141,7 @@ def _with_text(pixels: np.ndarray, text: str) -> np.ndarray:
 
 def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progress) -> Iterator[np.ndarray]:
     """Frames in order, while threads draw the next ones."""
-    workers = min(4, os.cpu_count() or 1)
+    workers = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[np.ndarray]] = deque()
         for k in range(len(times) + 2 * workers):
@@ -142,9 +153,12 @@ def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progre
 
 
 def _checked_size(size: Any) -> Size:
+    if isinstance(size, str):
+        check_known("size", size, SIZES, error=PliantError)
+        return SIZES[size]
     numbers = list(size) if isinstance(size, Sequence | np.ndarray) and not isinstance(size, str) else []
     is_right = len(numbers) == 2 and all(is_whole(n) and 16 <= n <= 8192 for n in numbers)
-    takes = "width and height in pixels, 16 to 8192"
+    takes = f"width and height in pixels, 16 to 8192, or one of {', '.join(SIZES)}"
     check("size", size, takes, is_right, subject="the picture", error=PliantError)
     return int(numbers[0]), int(numbers[1])
 
@@ -152,7 +166,7 @@ def _checked_size(size: Any) -> Size:
 # ---- encoders
 
 
-def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
+def write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
     """Write frames (height, width, 3), bytes, as H.264; width and height are even.
 
     Raises:
@@ -163,7 +177,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size)
     command = [
         ffmpeg.get_ffmpeg_exe(), "-y", "-v", "error",
         "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.9g}", "-i", "-",
-        "-an", "-c:v", "libx264", "-crf", "10", "-pix_fmt", "yuv420p", str(path),
+        "-an", "-c:v", "libx264", "-preset", "veryfast", "-crf", "12", "-pix_fmt", "yuv420p", str(path),
     ]  # fmt: skip
     # messages of ffmpeg go to a file, since a full pipe would stop it
     with tempfile.TemporaryFile() as said:
@@ -200,7 +214,7 @@ def _write_mp4(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size)
 
 
 def _write_gif(path: Path, frames: Iterator[np.ndarray], fps: float, size: Size) -> None:
-    """Write frames (height, width, 3), bytes, with 128 colors each; arguments as for `_write_mp4`."""
+    """Write frames (height, width, 3), bytes, with 128 colors each; arguments as for `write_mp4`."""
     image = needs("PIL.Image", "video", "a video as GIF")
     pictures = [image.fromarray(frame).quantize(128, dither=image.Dither.NONE) for frame in frames]
     # GIF counts in hundredths of a second

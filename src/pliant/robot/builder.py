@@ -9,6 +9,7 @@ from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
 from pliant.robot.model import (
     WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Outcome, Report, depth_first,
+    parents_first,
 )  # fmt: skip
 from pliant.robot.part_checks import (
     check_motor, crossed_limits, impossible_inertia, motor_values, normalised_axis, placement, repaired_inertia, vector,
@@ -16,6 +17,7 @@ from pliant.robot.part_checks import (
 )  # fmt: skip
 from pliant.robot.robot import Robot
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector, rotation_from_rpy
 
 ROOT_JOINT = "root_joint"
@@ -34,6 +36,7 @@ class _BodyPlan:
     collisions: tuple[Geometry, ...]
 
 
+@explained
 class RobotBuilder:
     """Makes a `Robot`, part by part; errors name the part that is wrong.
 
@@ -57,6 +60,7 @@ class RobotBuilder:
 
     # ---- parts
 
+    @explained
     def body(
         self,
         name: str,
@@ -98,6 +102,7 @@ class RobotBuilder:
         self._bodies[name] = _BodyPlan(name, mass, centre, tensor, tuple(visuals), tuple(collisions))
         return self
 
+    @explained
     def joint(
         self,
         name: str,
@@ -149,6 +154,7 @@ class RobotBuilder:
         )  # fmt: skip
         return self
 
+    @explained
     def frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "RobotBuilder":
         """Add a frame on a body, at a position [m] with roll, pitch and yaw [rad]."""
         check_name("name", name, subject="a frame")
@@ -157,6 +163,7 @@ class RobotBuilder:
         self._frames[name] = body, placement(position, rpy, subject=f"frame {name!r}")
         return self
 
+    @explained
     def motor(self, joint: str, *, name: str | None = None, **values: Any) -> "RobotBuilder":
         """Add a motor to a joint, by default of the joint's name; the values are attributes of `Motor`."""
         name = joint if name is None else name
@@ -165,11 +172,13 @@ class RobotBuilder:
         self._motors[name] = Motor(name, joint, **motor_values(name, values))
         return self
 
+    @explained
     def gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "RobotBuilder":
         """Set the acceleration of gravity in the world frame [m/s^2]."""
         self._gravity = vector("gravity", (x, y, z), subject=f"robot {self.name!r}")
         return self
 
+    @explained
     def note(self, kind: Outcome, subject: str, message: str, line: int | None = None) -> "RobotBuilder":
         """Add a finding to the robot's report."""
         self._findings.append(Finding(kind, subject, message, line))
@@ -177,7 +186,15 @@ class RobotBuilder:
 
     # ---- the robot
 
-    def build(self, *, base: Literal["fixed", "free"] = "fixed", strict: bool = True, repair: bool = False) -> Robot:
+    @explained
+    def build(
+        self,
+        *,
+        base: Literal["fixed", "free"] = "fixed",
+        strict: bool = True,
+        repair: bool = False,
+        order: Literal["depth-first", "given"] = "depth-first",
+    ) -> Robot:
         """The robot.
 
         Args:
@@ -186,10 +203,16 @@ class RobotBuilder:
             strict: whether impossible values (an impossible inertia, limits the wrong way round) raise an error;
                 otherwise they are a finding of the report.
             repair: correct impossible values, and report how.
+            order: of the joints, and so of the entries of q and v: each subtree before the next sibling, or as they
+                were added, each after its parent.
         """
         owner = f"robot {self.name!r}"
+        check_one_of("order", order, ("depth-first", "given"), error=RobotError)
         self._check_references()
         ordered = depth_first([*self._root_joint(base), *self._joints.values()], list(self._bodies))
+        if order == "given":
+            place = {name: k for k, name in enumerate(self._joints)}
+            ordered = parents_first(sorted(ordered, key=lambda joint: place.get(joint.name, -1)))
 
         findings = list(self._findings)
 

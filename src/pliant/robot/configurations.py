@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.checks import check_scalars
+from pliant.checks import check_scalars, entries
 from pliant.errors import RobotError, bad_value
 from pliant.robot.exponential import turn_exponential
 from pliant.robot.joints import Free, JointKind, Planar
@@ -50,7 +50,8 @@ def _each(robot: "Robot", function: Callable[..., Iterable], **arguments: Any) -
 
 
 def _columns(robot: "Robot", name: str, value: Any) -> list[Scalar]:
-    columns = list(np.moveaxis(value, -1, 0)) if isinstance(value, np.ndarray) and value.ndim else list(value)
+    is_array = isinstance(value, np.ndarray) and value.ndim
+    columns = list(np.moveaxis(value, -1, 0)) if is_array else list(entries(name, value, subject=robot.frames.owner))
     size, expected = ("nq", robot.nq) if name[0] == "q" else ("nv", robot.nv)
     if len(columns) != expected:
         owner = robot.frames.owner

@@ -28,23 +28,32 @@ def table(robot: "Robot") -> str:
         f"Robot {robot.name!r}: nq = {robot.nq}, nv = {robot.nv}, nu = {robot.nu}, "
         f"{len(robot.bodies)} bodies, {_number(robot.mass)} kg"
     )
-    rows = [("joint", "kind", "parent", "body", "q", "v", "limits", "mass [kg]")]
-    rows += [_row(robot, joint) for joint in robot.joints.values()]
+    rows = joint_rows(robot)
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
-    more = {
-        "motors": robot.motors,
+    lines += [f"{what}: {', '.join(shown)}" for what, shown in parts_by_kind(robot).items() if shown]
+    if len(robot.report):
+        lines.append(f"report: {len(robot.report)} remarks, see robot.report")
+    return "\n".join([head, *lines])
+
+
+def joint_rows(robot: "Robot") -> list[tuple[str, ...]]:
+    """Head and rows of a table of joints with the bodies that they carry."""
+    head = ("joint", "kind", "parent", "body", "q", "v", "limits", "mass [kg]")
+    return [head, *(_row(robot, joint) for joint in robot.joints.values())]
+
+
+def parts_by_kind(robot: "Robot") -> dict[str, list[str]]:
+    """What it has beside joints and bodies, in words, by kind."""
+    return {
+        "motors": list(robot.motors),
         "frames": [name for name in robot.frames if name not in robot.bodies],
         "flexibilities": [_flexibility(robot.joints[f.name]) for f in robot.flexibilities.values()],
         "contacts": [_contact(shape) for shape in robot.contacts.values()],
         "contact pairs": [f"{a} with {b}" for a, b in robot.contact_pairs],
         "sensors": [_sensor(sensor) for sensor in robot.sensors.values()],
     }
-    lines += [f"{what}: {', '.join(shown)}" for what, shown in more.items() if shown]
-    if len(robot.report):
-        lines.append(f"report: {len(robot.report)} remarks, see robot.report")
-    return "\n".join([head, *lines])
 
 
 def _row(robot: "Robot", joint: Joint) -> tuple[str, ...]:

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pliant.signatures import explained
+
 if TYPE_CHECKING:
     from pliant.formats.dh import DHTable
+    from pliant.formats.exported import Exported
+    from pliant.formats.pinocchio_export import PinocchioExport
     from pliant.render.camera import Camera
     from pliant.robot.robot import Robot
     from pliant.symbolic.robots import SymbolicRobot
@@ -25,6 +29,13 @@ class RobotExports:
     def _robot(self) -> "Robot":
         return cast("Robot", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture, and tables."""
+        from pliant.notebook.summaries import robot_html
+
+        return robot_html(self._robot)
+
+    @explained
     def to_dh(self, *, convention: str = "modified", tool: str | None = None, tolerance: float = 1e-13) -> "DHTable":
         """The Denavit-Hartenberg table of a chain of revolute and prismatic joints; `pliant.from_dh` reads it.
 
@@ -50,6 +61,43 @@ class RobotExports:
 
         return to_dh(self._robot, convention=convention, tool=tool, tolerance=tolerance)
 
+    def to_mjcf(self) -> "Exported":
+        """It as an MJCF file, for MuJoCo: `robot.to_mjcf().save("robot.xml")`.
+
+        The mass matrix, bias forces, poses of bodies and frames, springs, damping and motors of what MuJoCo loads are
+        the same. Frames are sites, closures and mimicking joints equality constraints, coupled motors act by tendons,
+        and ``stances`` are keyframes. Collision shapes touch a floor with contype 1, and not each other. Meshes are
+        named by their paths here. ``findings`` lists what MJCF cannot hold, or holds in another form.
+        """
+        from pliant.formats.mjcf_export import to_mjcf
+
+        return to_mjcf(self._robot)
+
+    def to_urdf(self) -> "Exported":
+        """It as a URDF file: `robot.to_urdf().save("robot.urdf")`.
+
+        What `pliant.load` reads again has the same masses, joints, limits, damping, friction, shapes and frames, to the
+        bit but for the roundings of a turn. Frames are links without mass. A joint without a motor has the effort limit
+        0. The file does not say how the base moves. ``findings`` lists what URDF cannot hold, or holds in another form:
+        closures, springs, rotors, gravity, ball joints.
+        """
+        from pliant.formats.urdf_export import to_urdf
+
+        return to_urdf(self._robot)
+
+    def to_pinocchio(self) -> "PinocchioExport":
+        """It as a ``pinocchio.Model``, which has the same q and v: `robot.to_pinocchio().model`.
+
+        Joints, inertias, frames, limits, damping, friction, armature (with that of rotors) and gravity are the robot's;
+        continuous joints are revolute ones without limits, and a planar joint is turned so that it moves in x and y.
+        ``findings`` lists what a model does not hold: closures, springs, motors' losses, contacts. Needs Pinocchio
+        (``pip install pin``).
+        """
+        from pliant.formats.pinocchio_export import to_pinocchio
+
+        return to_pinocchio(self._robot)
+
+    @explained
     def symbolic(self, *what: str, names: Mapping[str, Any] | None = None) -> "SymbolicRobot":
         """A copy with chosen numbers replaced by symbols that are named after bodies and joints, and their values.
 
@@ -75,6 +123,7 @@ class RobotExports:
 
         return symbolic_robot(self._robot, *what, names=names)
 
+    @explained
     def to_image(
         self,
         path: str | os.PathLike[str],
@@ -100,12 +149,13 @@ class RobotExports:
 
         return robot_image(self._robot, path, q, size=size, camera=camera, ground=ground, packages=packages)
 
+    @explained
     def view(
         self,
         q: Any = None,
         *,
         ground: Any = None,
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         port: int = 8080,
         host: str = "127.0.0.1",
         block: bool | None = None,
@@ -138,16 +188,18 @@ class RobotExports:
             detail=detail, packages=packages,
         )  # fmt: skip
 
+    @explained
     def stance(self, state: str | None = None) -> np.ndarray:
         """The configuration in which it stands, within its joint limits and with a free base at the origin.
 
             q = robot.on_ground(robot.stance())
 
         It is a state of the SRDF file beside the robot's file (or in the folder ``srdf`` beside that of the file), as
-        the shipped robots and those of example-robot-data have one. Raises `RobotError` if there is none.
+        the shipped robots and those of example-robot-data have one, or a keyframe of its MJCF file, which says where a
+        free base is, too. Raises `RobotError` if there is none.
 
         Args:
-            state: name of the state; by default the first of half_sitting, standing, reference and home.
+            state: name of the state or keyframe; by default the first of half_sitting, standing, reference and home.
 
         Returns:
             q, nq [rad or m].
@@ -156,6 +208,7 @@ class RobotExports:
 
         return stance(self._robot, state)
 
+    @explained
     def on_ground(self, q: Any, ground: Any = None, *, height: float = 0.0) -> np.ndarray:
         """Configurations with the free base moved up or down, so that the lowest contact just touches the ground.
 

@@ -20,7 +20,10 @@ from pliant.checks import as_scalar, check_at_least, check_finite, check_name, i
 from pliant.errors import Call, RobotError, bad_value, unknown_name
 from pliant.robot.cutting import share_inertia, split_inertia
 from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
-from pliant.robot.model import WORLD, Body, Finding, Flexibility, Frame, Geometry, Joint, Named, Report, depth_first
+from pliant.robot.model import (
+    WORLD, Body, Finding, Flexibility, Frame, Geometry, Joint, Named, Report, depth_first,
+    parents_first,
+)  # fmt: skip
 from pliant.robot.part_checks import impossible_inertia, normalised_axis, vector, with_values, wrong
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
@@ -216,9 +219,12 @@ def with_backlash(
 
 
 def with_parts(robot: "Robot", bodies: Iterable[Body], joints: Sequence[Joint], frames: Iterable[Frame]) -> "Robot":
-    """A copy with other bodies, joints and frames, in the order of a robot."""
+    """A copy with other bodies, joints and frames, in the order of the robot."""
     by_name = {body.name: body for body in bodies}
     ordered = depth_first(joints, list(by_name))
+    own_joints = list(robot.joints.values())
+    if own_joints != depth_first(own_joints, list(robot.bodies)):
+        ordered = parents_first(joints)
     own = {frame.name: frame for frame in frames}
     first = [own.pop(j.child) for j in ordered]
     return replace(

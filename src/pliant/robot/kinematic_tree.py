@@ -6,6 +6,7 @@ from functools import cached_property
 from pliant.errors import RobotError, unknown_name
 from pliant.robot import describe
 from pliant.robot.model import WORLD, Body, Frame, Joint, Named
+from pliant.signatures import explained
 from pliant.spatial import Transform
 
 
@@ -14,8 +15,8 @@ class KinematicTree:
     """The part of a `Robot` that its kinematics needs; made as a part of one.
 
     Attributes:
-        bodies: in depth-first order, without the world.
-        joints: each before those of its child; ``joints[i]`` carries ``bodies[i]``.
+        bodies: in the order of their joints, without the world.
+        joints: each before those of its child, as a rule depth first; ``joints[i]`` carries ``bodies[i]``.
         frames: one for each body, of its name, then the others.
     """
 
@@ -58,6 +59,7 @@ class KinematicTree:
             iq, iv = iq + nq, iv + nv
         return slices
 
+    @explained
     def leader(self, joint: str) -> Joint:
         """The joint whose coordinates move this one: itself, unless it mimics another."""
         found = self.joints[joint]
@@ -65,8 +67,11 @@ class KinematicTree:
             found = self.joints[found.mimic.joint]
         return found
 
+    @explained
     def path(self, body: str) -> tuple[Joint, ...]:
         """The joints between a body and the world, the nearest first."""
+        if body != WORLD:
+            body = self.bodies[body].name  # raises for an unknown one
         found: list[Joint] = []
         carries = {joint.child: joint for joint in self.joints.values()}
         while body != WORLD:
@@ -74,14 +79,17 @@ class KinematicTree:
             body = found[-1].parent
         return tuple(found)
 
+    @explained
     def q_slice(self, joint: str) -> slice:
         """Where the joint's coordinates (or its leader's) are in q."""
         return self._slices[self.leader(joint).name][0]
 
+    @explained
     def v_slice(self, joint: str) -> slice:
         """Where the joint's velocities (or its leader's) are in v."""
         return self._slices[self.leader(joint).name][1]
 
+    @explained
     def frame(self, name: str) -> Frame:
         """The frame of that name; the name of a body or joint means the body's, the joint's child's frame."""
         if name in self.frames:

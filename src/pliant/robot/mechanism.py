@@ -264,7 +264,7 @@ def _link(
     robot: "Robot", joint: Joint, index: int, parent: int, kind: JointKind, placement: Transform, turn: Transform
 ) -> Link:
     v = robot.v_slice(joint.name)
-    ratio, offset = _lead(robot, joint)
+    ratio, offset = lead(robot, joint)
     own = (m for m in robot.motors.values() if m.joint == joint.name and m.coupling is None)
     motors = sum(m.armature for m in own if not has_rotor(robot, m))
     is_mimic = joint.mimic is not None
@@ -304,7 +304,7 @@ def _rotor(
     )  # fmt: skip
 
 
-def _lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
+def lead(robot: "Robot", joint: Joint) -> tuple[Scalar, Scalar]:
     """Ratio and offset to the leader's coordinate, through leaders that mimic in turn."""
     ratio, offset = 1, 0
     while joint.mimic is not None:

@@ -459,6 +459,18 @@ def depth_first(joints: Sequence[Joint], bodies: Sequence[str]) -> list[Joint]:
     return ordered
 
 
+def parents_first(joints: Sequence[Joint]) -> list[Joint]:
+    """The joints in the order given, each moved after the joint that carries its parent where it was not."""
+    carrier = {joint.child: joint for joint in joints}
+    ordered: dict[str, Joint] = {}
+    for joint in joints:
+        above = [joint]
+        while (before := carrier.get(above[-1].parent)) is not None and before.name not in ordered:
+            above.append(before)
+        ordered |= {found.name: found for found in reversed(above)}
+    return list(ordered.values())
+
+
 # ---- findings
 
 

@@ -273,6 +273,8 @@ def check_motor(motor: Motor, joints: Named[Joint]) -> None:
         raise fault(f"{subject} has velocity control but kd = 0", "kd", "give it a gain, as in {call}", kd=2)
     is_law = motor.law is None or callable(motor.law) or isinstance(motor.law, MotorLaw)
     check("law", motor.law, "a function (u, q, v, t) -> torque", is_law, subject=subject, error=RobotError)
+    if motor.law is not None and not isinstance(motor.law, MotorLaw):
+        check_callable(f"law of {subject}", motor.law, "u", "q", "v", "t", error=RobotError)
     check_inner_motor(motor, fault)
     check_coupling(motor, joints, fault)
 

@@ -1,6 +1,6 @@
 """The robot: frozen, named, and edited by making copies."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check_finite, check_name
+from pliant.checks import check, check_finite, check_name, check_scalars, is_sequence, numbers
 from pliant.errors import RobotError
 from pliant.robot import collision_contacts, configurations, contacts, describe, flexibilities, mechanism
 from pliant.robot.contact_shapes import shape_at
@@ -25,9 +25,11 @@ from pliant.robot.part_checks import (
 from pliant.robot.sensor_options import with_sensor, with_sensors
 from pliant.robot.sensors import Sensor
 from pliant.scalar import Scalar
+from pliant.signatures import explained
 from pliant.spatial import Vector
 
 
+@explained
 @dataclass(frozen=True, eq=False, repr=False)
 class Robot(KinematicTree, RobotExports):
     """A tree of bodies and joints, with frames and motors; made by `RobotBuilder` or a reader.
@@ -36,8 +38,8 @@ class Robot(KinematicTree, RobotExports):
     compares content.
 
     Attributes:
-        bodies: in depth-first order, without the world.
-        joints: each before those of its child; ``joints[i]`` carries ``bodies[i]``.
+        bodies: in the order of their joints, without the world.
+        joints: each before those of its child, as a rule depth first; ``joints[i]`` carries ``bodies[i]``.
         frames: one for each body, of its name, then the others.
         motors: in the order of the controls u.
         gravity: its acceleration in the world frame [m/s^2].
@@ -49,6 +51,7 @@ class Robot(KinematicTree, RobotExports):
         sensors: in the order of their readings.
         report: findings on the way here: odd, dropped, guessed or repaired.
         file: that it was read from, if any; not part of `digest`.
+        stances: poses that its file names, each by the coordinates that it sets; see `stance`. Not part of `digest`.
     """
 
     motors: Named[Motor]
@@ -61,6 +64,7 @@ class Robot(KinematicTree, RobotExports):
     flexibilities: Named[Flexibility] = field(default_factory=lambda: Named("flexibility", ()))
     sensors: Named[Sensor] = field(default_factory=lambda: Named("sensor", ()))
     file: Path | None = None
+    stances: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
 
     # ---- sizes and parts
 
@@ -80,6 +84,7 @@ class Robot(KinematicTree, RobotExports):
         free = [j.name for j in self.joints.values() if j.kind.name == "free" and j.parent == WORLD]
         return any(name not in self.flexibilities for name in free)
 
+    @explained
     def carrier(self, joint: str) -> Joint:
         """The joint whose parent carries the motor of a joint: itself, or the first of the flexible ones before it."""
         found = self.joints[joint]
@@ -101,6 +106,7 @@ class Robot(KinematicTree, RobotExports):
         """The configuration with every joint at its zero, (nq,)."""
         return np.array([x for j in self.independent_joints for x in j.kind.neutral()], dtype=float)
 
+    @explained
     def random(self, rng: np.random.Generator | int | None = None, batch: int | None = None) -> np.ndarray:
         """Configurations drawn uniformly: within the limits, else up to pi [rad] or 1 [m].
 
@@ -113,6 +119,7 @@ class Robot(KinematicTree, RobotExports):
         """
         return configurations.random(self, np.random.default_rng(rng), batch)
 
+    @explained
     def integrate(self, q: Any, v: Any, dt: Any = 1) -> Any:
         """Where the constant velocity v takes q in the time dt [s], on the configuration manifold.
 
@@ -120,16 +127,23 @@ class Robot(KinematicTree, RobotExports):
             q, v: arrays (nq,), (nv,) or with a batch in front, or sequences of any scalars.
             dt: a number, or one for each robot of the batch.
         """
+        if is_sequence(dt):
+            dt = numbers("dt", dt, error=RobotError)
+            check("dt", dt, "one number, or one for each robot", dt.ndim == 1, error=RobotError)
+        else:
+            check_scalars("dt", dt)
 
         def moved(kind: Any, q: Any, v: Any) -> list:
             return kind.integrate(q, [x * dt for x in v])
 
         return configurations.joint_by_joint(self, moved, q=q, v=v)
 
+    @explained
     def difference(self, q0: Any, q1: Any) -> Any:
         """The constant velocity that takes q0 to q1 in one second, the shorter way round; arguments as `integrate`."""
         return configurations.joint_by_joint(self, lambda kind, a, b: kind.difference(a, b), q0=q0, q1=q1)
 
+    @explained
     def chart_rate(self, w: Any, v: Any) -> Any:
         """dw/dt for which integrate(q, w) moves with the velocity v: v itself for joints of one dof, and at w = 0.
 
@@ -138,6 +152,7 @@ class Robot(KinematicTree, RobotExports):
         """
         return configurations.joint_by_joint(self, lambda kind, a, b: kind.chart_rate(a, b), w=w, v=v)
 
+    @explained
     def q_from(self, other: "Robot", q: Any) -> np.ndarray:
         """Configurations of another robot for this one: joints of one name are alike, others at their zero.
 
@@ -147,12 +162,14 @@ class Robot(KinematicTree, RobotExports):
         """
         return configurations.carried_over(self, other, q, "q")
 
+    @explained
     def v_from(self, other: "Robot", v: Any) -> np.ndarray:
         """Velocities of another robot for this one, as `q_from`; joints that the other does not have are at rest."""
         return configurations.carried_over(self, other, v, "v")
 
     # ---- copies: motors, joints and frames
 
+    @explained
     def with_motor(self, joint: str, *, name: str | None = None, **values: Any) -> "Robot":
         """A copy with one more motor on a joint, by default of the joint's name.
 
@@ -171,6 +188,7 @@ class Robot(KinematicTree, RobotExports):
         check_motor(motor, self.joints)
         return replace(self, motors=self.motors.extended(motor))
 
+    @explained
     def with_motors(self, names: str | Iterable[str] | None = None, **values: Any) -> "Robot":
         """A copy in which motors have other values.
 
@@ -181,6 +199,7 @@ class Robot(KinematicTree, RobotExports):
         """
         return replace(self, motors=with_motors(self.motors, self.joints, names, values))
 
+    @explained
     def with_transmission(self, motors: Sequence[str], joints: Sequence[str], matrix: Any) -> "Robot":
         """A copy in which motors drive joints together: a differential, a parallelogram, a belt.
 
@@ -195,6 +214,7 @@ class Robot(KinematicTree, RobotExports):
         names, couplings = transmission_couplings(self, motors, joints, matrix)
         return self.with_motors(names, coupling=couplings)
 
+    @explained
     def with_joint(
         self,
         name: str,
@@ -218,6 +238,7 @@ class Robot(KinematicTree, RobotExports):
                   "is_locked": locked, "limits": limits}  # fmt: skip
         return replace(self, joints=self.joints.replaced(edited_joint(self.joints[name], values)))
 
+    @explained
     def with_frame(self, name: str, body: str, position: Scalars = (0, 0, 0), rpy: Scalars = (0, 0, 0)) -> "Robot":
         """A copy with one more frame, placed on a body or another frame [m, rad]."""
         subject = f"frame {name!r}"
@@ -230,11 +251,13 @@ class Robot(KinematicTree, RobotExports):
         frame = Frame(name, on.body, on.placement @ placement(position, rpy, subject=subject))
         return replace(self, frames=self.frames.extended(frame))
 
+    @explained
     def with_gravity(self, x: Scalar, y: Scalar, z: Scalar) -> "Robot":
         """A copy under another gravity [m/s^2]."""
         check_finite("gravity", x, y, z)
         return replace(self, gravity=Vector(x, y, z))
 
+    @explained
     def with_closure(
         self, kind: str, a: str, b: str, *, length: Scalar = 0, axis: Scalars = (0, 0, 1), name: str | None = None
     ) -> "Robot":
@@ -250,6 +273,7 @@ class Robot(KinematicTree, RobotExports):
         closure = checked_closure(made, self)
         return replace(self, closures=self.closures.extended(closure))
 
+    @explained
     def with_spring(
         self, a: str, b: str, *, stiffness: Scalar, damping: Scalar = 0, length: Scalar = 0, name: str | None = None
     ) -> "Robot":
@@ -264,6 +288,7 @@ class Robot(KinematicTree, RobotExports):
 
     # ---- copies: contact shapes
 
+    @explained
     def with_contact(
         self,
         frame: str,
@@ -303,6 +328,7 @@ class Robot(KinematicTree, RobotExports):
         own = {"friction": friction, "restitution": restitution, "torsion": torsion, "rolling": rolling}
         return contacts.with_shapes(self, [replace(shape, **own)])
 
+    @explained
     def with_contacts(self, *frames: str, **options: Any) -> "Robot":
         """A copy with the same contact shape at several frames; options as in `with_contact`, except ``name``.
 
@@ -314,6 +340,7 @@ class Robot(KinematicTree, RobotExports):
             frames = tuple(body for body in self.bodies if body not in carrying)
         return reduce(lambda robot, frame: robot.with_contact(frame, **options), frames, self)
 
+    @explained
     def without_contacts(self, *names: str) -> "Robot":
         """A copy without these contact shapes and their pairs; without all of them if no name is given."""
         leaving = {self.contacts[name].name for name in names or self.contacts}
@@ -321,11 +348,13 @@ class Robot(KinematicTree, RobotExports):
         pairs = tuple(pair for pair in self.contact_pairs if not leaving & set(pair))
         return replace(self, contacts=Named("contact", kept, self.bodies.owner), contact_pairs=pairs)
 
+    @explained
     def with_contact_pair(self, a: str, b: str) -> "Robot":
         """A copy in which two spheres or capsules, on bodies that move relative to each other, make contact, too."""
         contacts.check_pair(self, a, b)
         return replace(self, contact_pairs=(*self.contact_pairs, (a, b)))
 
+    @explained
     def with_collision_contacts(
         self,
         bodies: str | Iterable[str] | None = None,
@@ -357,6 +386,7 @@ class Robot(KinematicTree, RobotExports):
 
     # ---- copies: flexible joints
 
+    @explained
     def with_flexibility(
         self,
         where: str,
@@ -404,6 +434,7 @@ class Robot(KinematicTree, RobotExports):
         spring = flexibilities.Spring(stiffness, damping, inertia, hardening, law, backlash, kind, axis, where)
         return flexibilities.with_flexibility(self, where, spring, name, share, normal, beyond)
 
+    @explained
     def with_backlash(
         self, joint: str, width: Scalar, *, restitution: Scalar = 0, inertia: Scalar = 0, name: str | None = None
     ) -> "Robot":
@@ -422,6 +453,7 @@ class Robot(KinematicTree, RobotExports):
 
     # ---- copies: sensors
 
+    @explained
     def with_sensor(self, kind: str, at: Any = None, *, name: str | None = None, **options: Any) -> "Robot":
         """A copy with one more sensor.
 
@@ -442,6 +474,7 @@ class Robot(KinematicTree, RobotExports):
         """
         return with_sensor(self, kind, at, name, options)
 
+    @explained
     def with_sensors(self, names: str | Iterable[str] | None = None, **options: Any) -> "Robot":
         """A copy in which sensors have other options; those that are not given stay.
 
@@ -455,6 +488,7 @@ class Robot(KinematicTree, RobotExports):
         """
         return with_sensors(self, names, options)
 
+    @explained
     def without_sensors(self, *names: str) -> "Robot":
         """A copy without these sensors; without all of them if no name is given."""
         leaving = {self.sensors[name].name for name in names or self.sensors}

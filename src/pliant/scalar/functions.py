@@ -118,6 +118,19 @@ def floor(x: Scalar) -> Scalar:
     return evaluate("floor", x)
 
 
+def round(x: Scalar) -> Scalar:
+    """Nearest integer, the even one of two that are equally near."""
+    return evaluate("round", x)
+
+
+def mod(a: Scalar, b: Scalar) -> Scalar:
+    """Remainder of a / b with the sign of ``b``, as ``a % b``; NaN for ``b`` = 0.
+
+    It is exact while a / b is below 2^53 in size (2^24 in float32).
+    """
+    return evaluate("mod", a, b)
+
+
 def minimum(a: Scalar, b: Scalar) -> Scalar:
     """The smaller one."""
     return evaluate("min", a, b)

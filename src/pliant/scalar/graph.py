@@ -11,13 +11,14 @@ the sign of a zero is not kept, and x / 3 is x times the rounded inverse.
 
 import math
 import operator
+import os
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from numpy import empty, frompyfunc, ndarray
 
-from pliant.errors import TraceError
+from pliant.errors import TraceError, bad_value
 from pliant.scalar.ops import TABLE, Table
 
 
@@ -90,6 +91,26 @@ class Expr:
 
     def __rpow__(self, base):
         return self.graph.power(base, self)
+
+    def __mod__(self, other):
+        return self.graph.apply("mod", self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rmod__(self, other):
+        return self.graph.apply("mod", other, self)
+
+    def __floordiv__(self, other):
+        return self.graph.floor_quotient(self, other) if type(other) is not ndarray else NotImplemented
+
+    def __rfloordiv__(self, other):
+        return self.graph.floor_quotient(other, self)
+
+    def __round__(self, digits: int | None = None):
+        if not digits:
+            return self.graph.apply("round", self)
+        # a power of ten below one is not exact, so it divides
+        power = 10.0 ** abs(digits)
+        scaled = self * power if digits > 0 else self / power
+        return round(scaled) / power if digits > 0 else round(scaled) * power
 
     __lt__ = _condition("less")
     __le__ = _condition("less_equal")
@@ -165,11 +186,30 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
 _UFUNCS |= {"equal": operator.eq, "less": operator.lt, "less_equal": operator.le}
 _UFUNCS |= {"greater": operator.gt, "greater_equal": operator.ge, "not_equal": operator.ne, "power": operator.pow}
 _UFUNCS |= {"bitwise_and": operator.and_, "bitwise_or": operator.or_, "invert": operator.invert}
-_UFUNCS |= {"positive": operator.pos, "absolute": operator.abs}
+_UFUNCS |= {
+    "remainder": operator.mod,
+    "floor_divide": operator.floordiv,
+    "positive": operator.pos,
+    "absolute": operator.abs,
+}
 
 # what they ask of the elements of an array of objects
-for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp", "log", "floor"):
+for _name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan2", "sqrt", "exp", "log", "floor", "rint"):
     setattr(Expr, _name, _UFUNCS[_name])
+
+
+MOST_OPERATIONS = 1_500_000
+"""Operations of a program at most, by default: two minutes and 1.5 GB to compile."""
+
+
+def most_operations() -> float:
+    """How many operations a program may have: `MOST_OPERATIONS`, or ``PLIANT_MOST_OPERATIONS`` of the environment."""
+    chosen = os.environ.get("PLIANT_MOST_OPERATIONS", "").strip()
+    if not chosen:
+        return MOST_OPERATIONS
+    if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 16):
+        raise TraceError(bad_value("PLIANT_MOST_OPERATIONS", chosen, "a whole number", "the environment"))
+    return int(chosen)
 
 
 class Graph:
@@ -178,6 +218,7 @@ class Graph:
     def __init__(self):
         self.nodes: list[Expr] = []
         self._interned: dict[tuple, Expr] = {}
+        self._most = most_operations()
 
     def input(self, name: str) -> Expr:
         """A new variable; a second one of the same name is an error."""
@@ -226,6 +267,12 @@ class Graph:
             self.nodes.append(node)
         return node
 
+    def _refuse(self) -> NoReturn:
+        """A graph that is too large to be compiled is not traced to its end, which may never fit into memory."""
+        problem = f"a program has more than {self._most:,} operations, which take minutes and gigabytes to compile"
+        cure = "take a smaller robot: fewer joints with limits, contacts or closed loops; or set PLIANT_MOST_OPERATIONS"
+        raise TraceError(problem, subject="program", field="operations", cure=cure)
+
     def copied(self, op: str, args: tuple[Expr, ...]) -> Expr:
         """The node of an operation that has been folded already, in another graph with arguments of the same kind."""
         if (op == "add" or (op == "mul" and args[0].op != "const")) and args[0].index > args[1].index:
@@ -236,7 +283,10 @@ class Graph:
         key = op, a.index, b.index  # as `_intern`, without the call
         node = self._interned.get(key)
         if node is None:
-            node = self._interned[key] = Expr(self, op, (a, b), None, len(self.nodes))
+            index = len(self.nodes)
+            if index >= self._most:
+                self._refuse()
+            node = self._interned[key] = Expr(self, op, (a, b), None, index)
             self.nodes.append(node)
         return node
 
@@ -371,6 +421,10 @@ class Graph:
             return self.constant(table.at(index.value, *window))
         nodes = (index, *beside)
         return self._intern(("lookup", table.digest, *[n.index for n in nodes]), "lookup", nodes, table)
+
+    def floor_quotient(self, a, b) -> Expr:
+        """The largest integer not above a / b; the remainder decides where the quotient rounds to the next one."""
+        return self.apply("round", (self.lift(a) - self.apply("mod", a, b)) / self.lift(b))
 
     def apply(self, op: str, *args) -> Expr:
         """The node of any operation of the table, folded."""

@@ -78,6 +78,25 @@ def _round(x: float) -> float:
     return math.copysign(round(x), x) if math.isfinite(x) else x
 
 
+def _mod(a: float, b: float) -> float:
+    return a % b if b and math.isfinite(a) and math.isfinite(b) else math.nan
+
+
+def _remainder(sp: Any, a: Any, b: Any) -> Any:
+    return a - b * sp.floor(a / b)
+
+
+def _whole_quotient(a: Any, b: Any, r: Any) -> Any:
+    """The largest integer not above a / b, from the remainder r, which a quotient just below an integer needs."""
+    return a.graph.apply("round", (a - r) / b)
+
+
+def _half_to_even(sp: Any, x: Any) -> Any:
+    above = sp.floor(x + sp.Rational(1, 2))
+    is_tie_and_odd = sp.And(sp.Eq(above, x + sp.Rational(1, 2)), sp.Ne(above, 2 * sp.floor(above / 2)))
+    return above - sp.Piecewise((1, is_tie_and_odd), (0, True))
+
+
 # a NaN is handed on, wherever it stands
 def _min(a: float, b: float) -> float:
     return b if b < a or b != b else a
@@ -125,6 +144,8 @@ _ROWS = [
     Op("sqrt", 1, _sqrt, lambda a, r: (0.5 / r,), "call {T} @llvm.sqrt.{N}({T} {a})", "sqrt", "sqrt"),
     Op("abs", 1, abs, lambda a, r: (_choose(a < 0, -1, 1),), "call {T} @llvm.fabs.{N}({T} {a})", "Abs", "abs"),
     Op("floor", 1, _floor, None, "call {T} @llvm.floor.{N}({T} {a})", "floor", "floor"),
+    Op("round", 1, _round, None, "call {T} @llvm.rint.{N}({T} {a})", _half_to_even, "rint"),
+    Op("mod", 2, _mod, lambda a, b, r: (1, -_whole_quotient(a, b, r)), None, _remainder, "mod"),
     Op("min", 2, _min, lambda a, b, r: (_choose(b < a, 0, 1), _choose(b < a, 1, 0)), None, "Min", "minimum"),
     Op("max", 2, _max, lambda a, b, r: (_choose(a < b, 0, 1), _choose(a < b, 1, 0)), None, "Max", "maximum"),
     # conditions
@@ -146,7 +167,6 @@ _ROWS = [
     Op("log", 1, _log, lambda a, r: (1 / a,), None, "log", "log"),
     # what the lowering makes of the above; not for tracing by hand
     Op("fma", 3, _fma, None, "call {T} @llvm.fma.{N}({T} {a}, {T} {b}, {T} {c})"),
-    Op("round", 1, _round, None, "call {T} @llvm.rint.{N}({T} {a})"),
     Op("copysign", 2, math.copysign, None, "call {T} @llvm.copysign.{N}({T} {a}, {T} {b})"),
     Op("odd", 1, lambda t: bool(_low_bits(t) & 1), None, None),
     Op("half_odd", 1, lambda t: bool(_low_bits(t) & 2), None, None),

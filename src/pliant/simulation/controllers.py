@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_callable, function_name, is_whole, numbers
-from pliant.errors import SimulationError, TraceError
+from pliant.checks import check, check_callable, function_name, is_whole, numbers, users_function
+from pliant.errors import Place, SimulationError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
+from pliant.signatures import explained
 from pliant.scalar.pickling import kept
 
 
+@explained
 @dataclass(frozen=True)
 class Controller:
     """A generic function that gives the controls, compiled with the step: no call of Python while it runs.
@@ -46,14 +48,11 @@ class Controller:
         self, robot: Robot, t: Scalar, q: Any, v: Any, command: Any, memory: Any, sensors: Any = None
     ) -> tuple[list, list]:
         """Controls and the new memory."""
-        name = self.name
         extra = ([command] if self.commands else []) + ([memory] if len(self.memory) else [])
-        try:
+        cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) in "
+        cure += "place of `if`"
+        with users_function(f"controller {self.name!r}", "controller", cure):
             result = self.function(t, sensors, *extra) if self.takes_sensors else self.function(t, q, v, *extra)
-        except TraceError as error:
-            cure = "a compiled controller runs for many robots at once, so write pliant.math.select(condition, a, b) "
-            cure += "in place of `if`"
-            raise TraceError(f"controller {name!r}: {error}", subject=f"controller {name!r}", cure=cure) from None
         if len(self.memory):
             if not isinstance(result, tuple) or len(result) != 2:
                 raise self._error("has a memory, but does not return one", "return (u, memory)")
@@ -91,6 +90,8 @@ class Controller:
         is_row = isinstance(value, list | tuple | np.ndarray) and np.ndim(np.asarray(value, object)) == 1
         if not is_row or any(x is None or isinstance(x, str) for x in value):
             shown = "a single number" if is_constant(value) or isinstance(value, Expr) else repr(value)
+            if value is None:
+                raise self._error(f"returned nothing for its {what}", "end it with `return` and a list of numbers")
             raise self._error(f"returned {shown} for its {what}", "give a list of numbers")
         return list(value)
 
@@ -121,6 +122,26 @@ def no_sensors(function: Callable[..., Any], *extra: str) -> SimulationError:
         own = ", ".join(("t", "sensors", *extra))
         return error.with_cure(f"or take ({own}), of a robot with sensors: see robot.with_sensor")
     raise AssertionError("a controller that takes q and v takes no sensors")
+
+
+def given_controls(u: Any, function: Callable[..., Any], nu: int) -> Any:
+    """What a controller in Python has returned; raises if that is nothing though there are motors.
+
+    A function without ``return`` returns None, which would otherwise stand for zeros.
+    """
+    if u is None and nu:
+        subject = f"controller {function_name(function)!r}"
+        cure = "end it with `return` and the controls; zeros are [0.0] * robot.nu"
+        raise SimulationError(
+            f"{subject} returned nothing", subject=subject, field="controller", cure=cure, place=place_of(function)
+        )
+    return u
+
+
+def place_of(function: Callable[..., Any]) -> Place | None:
+    """Where a function is defined, if it is one of Python."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else Place(code.co_filename, code.co_firstlineno)
 
 
 def takes_sensors(function: Callable[..., Any], *extra: str) -> bool:

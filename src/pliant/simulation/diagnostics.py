@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.signatures import explained
 from pliant.simulation.counts import Counts, counts_of
 from pliant.simulation.noticing import Glance
 from pliant.simulation.state import State
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
 
+@explained
 class Diagnostics:
     """Numbers about the last step. Arrays are for one robot, or have the batch in front.
 

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.checks import check, check_known, is_whole, numbers
 from pliant.errors import SimulationError
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.simulation.noticing import look_at_rollout
 from pliant.simulation.sensing import begun
 from pliant.simulation.state import State
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pliant.simulation.simulation import Simulation
 
 
+@explained
 @dataclass(frozen=True)
 class Rollout:
     """Parts of the state after each control period, and the whole state at the end.

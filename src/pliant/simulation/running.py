@@ -27,7 +27,8 @@ from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS as DEFAULT_CHANNELS
 from pliant.recording.source import Source, plain
 from pliant.recording.troubles import plain_troubles
-from pliant.simulation.controllers import Controller, no_sensors, takes_sensors
+from pliant.signatures import explained
+from pliant.simulation.controllers import Controller, given_controls, no_sensors, takes_sensors
 from pliant.simulation.model import StepModel
 from pliant.simulation.noticing import look, periods_apart, tell, troubles_of
 from pliant.simulation.rollout import channel_names, roll
@@ -56,6 +57,7 @@ _FIRST = 64
 _MOST = 5e7
 
 
+@explained
 def record(
     blocks: Iterable[Log],
     span: tuple[float, float] = (0.0, 0.0),
@@ -79,6 +81,7 @@ def record(
     try:
         with Progress(*span, progress) as bar, _heard_interrupts() as check_interrupt:
             for block in blocks:
+                check("blocks", block, "logs that follow one another", isinstance(block, Log))
                 if path is None:
                     kept.append(block)
                 elif writer is None:
@@ -158,6 +161,7 @@ def blocks_of(
 ) -> Iterator[Log]:  # fmt: skip
     """The blocks of a run, with the options of `Simulation.run`; the first has the state at the start alone."""
     check("duration", duration, "a time in seconds, 0 or more", is_real(duration) and duration >= 0)
+    check("duration", duration, "less than 2^53 steps", float(duration) / sim.dt < 2**53)
     names = _names(sim, channels)
     if "flexibility" in names:
         check_flexible(sim.robot)
@@ -217,10 +221,10 @@ def _inputs(sim: "Simulation", controller: Callable[..., Any] | None, u: Any, co
     if controller is not None and takes_sensors(controller):
         if not sim.model.readers:
             raise no_sensors(controller)
-        return lambda t, q, v: controller(t, sim.sensors)
+        return lambda t, q, v: given_controls(controller(t, sim.sensors), controller, sim.plan.inputs)
     if controller is not None:
         check_callable("controller", controller, "t", "q", "v")
-        return controller
+        return lambda t, q, v: given_controls(controller(t, q, v), controller, sim.plan.inputs)
     if u is not None and own is not None:
         cure = "give commands=" if own.commands else "leave it out"
         problem = "u: this simulation has a compiled controller, which gives the controls"
@@ -289,9 +293,10 @@ def _compiled_blocks(
         begun = time.perf_counter()
         count = min(chunk, periods - done)
         held = None if given is None else np.repeat(given[..., None, :], count, axis=-2)
-        result = roll(sim, sim.data, held, count, ("state",), sim.threads, sim.batch)
-        start = sim.data[..., None, :].copy()
-        sim.data[...], whole = result["next"], result["state"]
+        with sim.moving:
+            result = roll(sim, sim.data, held, count, ("state",), sim.threads, sim.batch)
+            start = sim.data[..., None, :].copy()
+            sim.data[...], whole = result["next"], result["state"]
         # at multiples of a number of periods, and at the end
         seen = [k - 1 for k in range(looks - done % looks, count + 1, looks)]
         seen += [count - 1] if done + count == periods and count - 1 not in seen else []

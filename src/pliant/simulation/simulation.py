@@ -13,25 +13,27 @@ from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.disturbances import Disturbance
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.chance import check_seed
-from pliant.checks import check, chosen_robots, is_real, is_whole, row_numbers
+from pliant.checks import check, chosen_robots, is_array, is_real, is_whole, row_numbers
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
-from pliant.errors import SimulationError, SimulationWarning
+from pliant.errors import SimulationError, SimulationWarning, in_message
 from pliant.integrators.adaptive import StepControl
 from pliant.recording.log import Log
 from pliant.recording.protocol import CHANNELS
 from pliant.recording.troubles import Trouble
 from pliant.robot import Robot
 from pliant.robot.contacts import with_default_contacts
+from pliant.signatures import explained
 from pliant.simulation.controllers import as_controller
 from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.model import StepModel, as_forces, as_held
+from pliant.simulation.moving import Moving, in_use
 from pliant.simulation.noticing import Places, look, new_divergences, periods_apart, tell, troubles_of
 from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.pickling import parts_of, remade
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
-from pliant.simulation.running import blocks_of, record
+from pliant.simulation.running import blocks_of, record, source_of
 from pliant.simulation.sensing import Readings, begun, keys_after, tell_rounding
 from pliant.simulation.state import Divergence, State, level_of_caller
 from pliant.simulation.watch import Watch
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from pliant.viewer.server import Viewer
 
 
+@explained
 class Simulation:
     """A robot, or a batch of them, moving in time.
 
@@ -51,6 +54,9 @@ class Simulation:
         result = sim.rollout(states, controls)     # many periods in one native call
 
     Arrays are (n,) for one robot, (batch, n) for many. What is compiled is kept on disk.
+
+    One thread at a time moves it: a step, or a part of a run, while another thread is in one is an error; a reset
+    waits. Simulations share nothing, so that each thread may have its own. Rollouts do not move it.
 
     On a ground, a robot without contacts of its own touches with the collision geometry of the bodies at
     the ends of its tree and of its root, with at most 8 points each; `robot.report` of the simulation lists
@@ -131,7 +137,7 @@ class Simulation:
         if ground is not None and self.robot.is_free and not self.robot.contacts:
             message = f"there is a ground, but nothing of robot {robot.name!r} can touch it: it has no collision "
             message += "geometry; declare what touches with robot.with_contact(frame, radius=...)"
-            warnings.warn(message, SimulationWarning, stacklevel=2)
+            warnings.warn(message, SimulationWarning, stacklevel=level_of_caller())
         self._has_own_contacts = self.robot.contacts is robot.contacts
         self.batch = None if batch is None else int(batch)
         self.precision, self.threads, self.progress = precision, int(threads), progress
@@ -152,6 +158,7 @@ class Simulation:
         self._flag = self.layout.span("divergence").start
         self._apart = self._left = periods_apart(self)
         self.places = Places.of(self.layout)
+        self.moving = Moving()
         self._rolled = 0  # periods of rollouts since the last look at one
         tell_rounding(self)
         self.reset(seed=self.seed)
@@ -165,6 +172,7 @@ class Simulation:
     def dt(self) -> float:
         return self.model.dt
 
+    @explained
     def reset(self, q: Any = None, v: Any = None, *, t: float = 0, robots: Any = None, seed: int | None = None) -> None:
         """Put robots into a new state, by default at rest and in the neutral configuration.
 
@@ -175,11 +183,16 @@ class Simulation:
             robots: indices or a mask of those to reset; None for all of them.
             seed: of the random numbers from here on; None for new ones, which follow from those before.
         """
-        check("t", t, "a finite time in seconds", is_real(t))
+        takes = f"a time in seconds, less than 2^53 steps of {self.dt:g} s from zero"
+        check("t", t, takes, is_real(t) and abs(float(t)) / self.dt < 2**53)
         seed = None if seed is None else check_seed(seed)
         if robots is not None and self.batch is None:
             problem = "reset(robots=...) is for a batch"
             raise SimulationError(problem, field="robots", cure="this simulation has one robot: leave it out")
+        with self.moving.waited:
+            self._reset(q, v, t, robots, seed)
+
+    def _reset(self, q: Any, v: Any, t: float, robots: Any, seed: int | None) -> None:
         if robots is None or self.batch is None:
             self.data[...] = begun(self, self.data.shape[:-1], q, v, t, keys_after(self, None, seed))
             self._forget()
@@ -218,6 +231,7 @@ class Simulation:
         look(self)
         tell(self)
 
+    @explained
     def is_look_due(self, periods: int) -> bool:
         """Whether a look at rollouts is due, after so many more periods of them."""
         self._rolled += periods
@@ -240,7 +254,8 @@ class Simulation:
         if state.data.shape != self.data.shape:
             problem = f"the state has shape {state.data.shape}, the simulation {self.data.shape}"
             raise SimulationError(problem, field="state", cure="take one of as many robots")
-        self.data[...] = state.data
+        with self.moving.waited:
+            self.data[...] = state.data
         self._forget()
         self.note_divergences(quiet=True)
 
@@ -296,6 +311,7 @@ class Simulation:
         """On the robot at each contact, in the world's axes, over the last step [N]; (..., contacts, 3)."""
         return self.forces_of(self.data)
 
+    @explained
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
         return self.model.by_contact(data[..., self.layout.span("impulses")]) / self.dt
@@ -323,9 +339,14 @@ class Simulation:
 
     def advance(self, u: Any = None) -> None:
         """`step`, without a look at what is beside the steps."""
-        data, enter = self.data, self._enter
-        if enter is None or not enter(data, self._no_input if u is None else u, data):
-            self._advance(u)
+        if not self.moving.acquire(False):
+            raise in_use()
+        try:
+            data, enter = self.data, self._enter
+            if enter is None or not enter(data, self._no_input if u is None else u, data):
+                self._advance(u)
+        finally:
+            self.moving.release()
         if self.batch is None:
             if data.item(self._flag):
                 self.note_divergences()
@@ -343,6 +364,7 @@ class Simulation:
         if self._enter is None or not self._enter(data, inputs, data):
             self.kernels.advance(data, inputs[..., None, :], self.parameters.data, data)
 
+    @explained
     def inputs(self, u: Any) -> np.ndarray:
         """Controls as the kernels take them."""
         shape = self._no_input.shape
@@ -350,11 +372,13 @@ class Simulation:
         if found is None:
             n, owner = self.plan.inputs, self.plan.controller
             what = f"{n} commands of the controller" if owner else f"{n} motors: " + ", ".join(self.robot.motors)
-            given = f"has shape {np.shape(u)}" if isinstance(u, np.ndarray | list | tuple) else f"is {u!r}"
+            is_several = isinstance(u, np.ndarray | list | tuple) and is_array(u)
+            given = f"has shape {np.shape(u)}" if is_several else f"is {in_message(u)}"
             takes = f"({n},) or {shape}" if len(shape) > 1 else f"({n},)"
             raise SimulationError(f"u {given}", field="u", cure=f"it takes {takes}, one number for each of the {what}")
         return np.ascontiguousarray(found)
 
+    @explained
     def run(
         self,
         duration: float,
@@ -401,10 +425,12 @@ class Simulation:
         )
         return record(blocks, (self.t, until), save=save, progress=shown)
 
+    @explained
     def blocks(self, duration: float, **options: Any) -> Iterator[Log]:
         """A run as blocks that follow one another, for `pliant.simulation.record`; options as in `run`."""
         return blocks_of(self, duration, **options)
 
+    @explained
     def rollout(
         self,
         states: Any = None,
@@ -430,6 +456,7 @@ class Simulation:
         """
         return rollout(self, states, controls, periods, channels, out, threads)
 
+    @explained
     def view(
         self,
         controller: Callable[..., Any] | None = None,
@@ -437,7 +464,7 @@ class Simulation:
         gains: Mapping[str, Any] | None = None,
         robots: int | slice | Sequence[int] | None = None,
         layout: str = "grid",
-        show: str | Iterable[str] = (),
+        show: str | Iterable[str] | None = (),
         follow: bool | None = True,
         play: bool = True,
         speed: float = 1.0,
@@ -488,6 +515,12 @@ class Simulation:
         """Motor side, link side, deflections and spring forces of the flexible joints now."""
         check_flexible(self.robot)
         return self.kernels.flexibility(self.data.astype(float), self.parameters.data)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the robots as they are now, and the settings."""
+        from pliant.notebook.summaries import simulation_html
+
+        return simulation_html(self, source_of(self))
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"

@@ -17,6 +17,7 @@ from pliant.contact.touching import Touch
 from pliant.errors import Fault, SimulationError
 from pliant.robot import Planar, Robot
 from pliant.scalar import Scalar, Scalars, abs, both, select
+from pliant.signatures import explained
 from pliant.simulation.model import StepModel
 
 # lengths of quaternions that are off by more than this are mistakes, not rounding
@@ -26,6 +27,7 @@ _UNIT = 1e-3
 _ROUNDING = {"float64": 1e-12, "float32": 1e-6}
 
 
+@explained
 @dataclass(frozen=True)
 class StateLayout:
     """What the numbers of a row are, in order: names and sizes.
@@ -60,6 +62,7 @@ def spans(sizes: Mapping[str, int]) -> dict[str, slice]:
     return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
 
+@explained
 class State:
     """A snapshot: positions, velocities, time, and what the solver remembers. Pickles.
 
@@ -89,6 +92,7 @@ class State:
         """How many robots, or None for one without a batch axis."""
         return None if self.data.ndim == 1 else len(self.data)
 
+    @explained
     def part(self, name: str) -> np.ndarray:
         """One part of it, a view: (n,) or (batch, n)."""
         return self.data[..., self.layout.span(name)]
@@ -113,6 +117,7 @@ class State:
         """A state that shares nothing with this one."""
         return State(self.data.copy(), self.layout)
 
+    @explained
     def robot(self, k: int) -> "State":
         """That of robot k of the batch, alone."""
         if self.batch is None:
@@ -122,6 +127,7 @@ class State:
         check("robot", k, f"0 to {self.batch - 1}", is_inside, subject="the state")
         return State(self.data[k].copy(), self.layout)
 
+    @explained
     def repeated(self, batch: int) -> "State":
         """Branches: so many copies of the state of one robot."""
         if self.batch is not None:
@@ -130,6 +136,7 @@ class State:
         check("batch", batch, "1 or more", is_whole(batch) and batch > 0)
         return State(np.repeat(self.data[None], batch, axis=0), self.layout)
 
+    @explained
     def check_layout(self, layout: StateLayout) -> None:
         """Raise if it is not of a simulation with this layout."""
         has, wanted = dict(self.layout.sizes), dict(layout.sizes)
@@ -141,6 +148,7 @@ class State:
             cure = "times are counted in steps, so reset(q=state.q, v=state.v, t=...) instead"
             raise SimulationError(problem, field="state", cure=cure)
 
+    @explained
     def identical(self, other: "State") -> bool:
         """Whether every number is the same, bit for bit, and means the same."""
         return self.layout == other.layout and np.array_equal(self.data, other.data, equal_nan=True)
@@ -230,6 +238,7 @@ LARGEST = {"float64": 1e12, "float32": 1e8}
 """Numbers beyond this are taken for an explosion."""
 
 
+@explained
 @dataclass(frozen=True)
 class Divergence:
     """Why a robot does not move any more.

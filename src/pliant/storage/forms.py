@@ -26,8 +26,8 @@ Text = Annotated[str, Meta(max_length=100_000)]
 # integers that are exact by structure stay integers
 Number = Annotated[int, Meta(ge=-(2**53), le=2**53)] | float
 MAX_BODIES = 20_000
-LEFT_OUT = {"file"}
-"""Fields of a robot that mean something on this machine only."""
+LEFT_OUT = {"file", "stances"}
+"""Fields of a robot that mean something on this machine only, or where it begins only."""
 # finite numbers beyond it overflow in the first product
 _LARGEST = 1e300
 

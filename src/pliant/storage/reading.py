@@ -13,14 +13,19 @@ from pliant.checks import check, check_known, chosen_robots, is_whole
 from pliant.errors import PliantError, SimulationWarning, bad_value
 from pliant.integrators.dense import DenseSolution
 from pliant.recording.log import Event, Log
+from pliant.recording.protocol import CHANNELS
+from pliant.signatures import explained
 from pliant.storage.forms import AboutLog, Note, checked, made
 from pliant.storage.hdf5 import damaged, dataset, from_json, group, has, opened, read_all, read_error, read_text
 from pliant.storage.source_codec import source_of
 
 _CHECKSUM = 3  # number of the filter
+# channels of a simulation, whose numbers are real; those of the user's own may be complex
+_REAL = {*CHANNELS, "u", "energy"}
 _UNREADABLE = (OSError, RuntimeError, KeyError)
 
 
+@explained
 def load_log(
     path: str | os.PathLike[str],
     channels: Sequence[str] | None = None,
@@ -131,7 +136,8 @@ class _Reader:
 
     def _times(self) -> np.ndarray:
         times = dataset(self.file, "t")
-        t = self._read("t", times, slice(0, self.rows), None, has_batch=False) if times.ndim == 1 else None
+        is_axis = times.ndim == 1 and times.dtype.kind in "fiu"
+        t = self._read("t", times, slice(0, self.rows), None, has_batch=False) if is_axis else None
         if t is None or len(t) < self.rows:
             raise damaged("the times cannot be read", "t")
         return t
@@ -143,6 +149,8 @@ class _Reader:
         except _UNREADABLE:
             self.lost[name] = "all of it"
             return None
+        if name in _REAL and source.dtype.kind not in "fiub":
+            raise damaged(f"channel {name!r} has numbers of type {source.dtype}, which are not real", name)
         batch = self.about.batch
         if source.ndim < (1 if batch is None else 2) or (batch is not None and source.shape[0] != batch):
             raise damaged(f"channel {name!r} has shape {source.shape}", name)

@@ -6,7 +6,6 @@ A robot becomes plain data and triangles, all of it, and comes back from them.
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ from pliant.checks import check_known
 from pliant.contact.ground import Ground, flat, height_map
 from pliant.errors import ContactError, PliantError, RobotError, unknown_name
 from pliant.meshes.mesh_file import FAR
+from pliant.meshes.stored_mesh import StoredMesh
 from pliant.meshes.surfaces import Surface, distinct_rows
 from pliant.recording.log import Log
 from pliant.recording.source import Source, ground_of, ground_parts, kept_law, plain, versions
@@ -42,24 +42,6 @@ _SPRING = Formula(SPRING_LAW, (("input", 0),), 0)
 
 
 # ---- meshes
-
-
-class StoredMesh:
-    """A mesh that came with a log, in parts by colour; a `MeshSource` as `pliant.meshes.MeshFile` is one."""
-
-    def __init__(self, parts: Iterable[Surface]):
-        self.parts = tuple(parts)
-
-    def points(self, packages: Iterable[str | Path] = ()) -> np.ndarray:
-        """Its points (n, 3), before scaling [m]."""
-        return np.concatenate([part.points for part in self.parts])
-
-    def surfaces(self, packages: Iterable[str | Path] = ()) -> tuple[Surface, ...]:
-        """Its faces by colour."""
-        return self.parts
-
-    def __repr__(self) -> str:
-        return f"StoredMesh of {sum(len(part.faces) for part in self.parts)} triangles"
 
 
 def stored_surfaces(mesh: Any) -> tuple[Surface, ...]:

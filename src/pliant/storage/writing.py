@@ -18,6 +18,7 @@ from pliant.errors import PliantError, needs
 from pliant.files.writing import careful, checked_folder, file_error, reserve, whole_file
 from pliant.recording.log import Log
 from pliant.recording.source import plain
+from pliant.signatures import explained
 from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
 from pliant.storage.source_codec import put_source
 
@@ -27,8 +28,8 @@ _LIBRARY = ("v110", "v110")
 _RESERVE = 4_000_000
 # bytes of a chunk, about
 _CHUNK = 131_072
-# bytes by which the index of chunks grows at a time, about
-_INDEX = 500_000
+# bytes by which the index of the chunks of a dataset grows at most, and more for each chunk that there is
+_INDEX, _INDEXED = 16_384, 64
 # bytes of a chunk of text
 _TEXT = 4096
 _PACKING = {"compression": "gzip", "compression_opts": 1}
@@ -44,6 +45,7 @@ def save(log: Log, path: str | os.PathLike[str], *, packed: bool = True) -> Path
     return Path(path)
 
 
+@explained
 class LogWriter:
     """Writes a log part by part, so that the file opens at any moment, also if this program is killed.
 
@@ -99,14 +101,27 @@ class LogWriter:
             cure = f"a part with {list(part.channels)} of {part.batch or 1} cannot follow"
             raise PliantError(problem, subject="log", field="channels", cure=cure)
         with self._reporting():
+            self._append_what_fits(part)
+
+    def _append_what_fits(self, part: Log) -> None:
+        """Append a part; if the disk has no room for it, as many of its entries as it has room for, and raise."""
+        try:
             # room on the disk for it, before HDF5 gets it
-            missing = self._file.id.get_filesize() + needed_bytes(part) - self.path.stat().st_size
+            missing = self._file.id.get_filesize() + needed_bytes(part, self.rows) - self.path.stat().st_size
             if missing > 0:
                 reserve(self.path, missing, _RESERVE)
-            _append(self._file, part, self._modes)
-            self._file.flush()
-            _put_state(self._file, is_complete=False)
-            self._file["state"].flush()
+        except OSError:
+            # events and steps belong to entries on both sides of them
+            if len(part.t) < 2 or part.is_event_driven:
+                raise
+            half = len(part.t) // 2
+            self._append_what_fits(part[:half])
+            self._append_what_fits(part[half:])
+            return
+        _append(self._file, part, self._modes)
+        self._file.flush()
+        _put_state(self._file, is_complete=False)
+        self._file["state"].flush()
         self._count(part)
 
     def _count(self, part: Log) -> None:
@@ -285,17 +300,19 @@ def _put_state(file: Any, *, is_complete: bool) -> None:
     file["state"][:] = file["t"].shape[0], int(is_complete), notes, steps
 
 
-def needed_bytes(part: Log) -> int:
-    """How much a file grows at most with a part: chunks that are not full count whole, and their index, too."""
+def needed_bytes(part: Log, rows: int = 0) -> int:
+    """How much a file of so many rows grows at most with a part: its new chunks count whole, and their index, too."""
     lead = 1 if part.batch is None else 2
-    total = _INDEX
+    total = 2 * _INDEX
     for array in (part.t, *part.channels.values()):
         batch, entry = (None, ()) if array is part.t else (part.batch, array.shape[lead:])
         chunk = _chunk(array.dtype, batch, entry)
         axis = 0 if batch is None else 1
         sides = 1 if batch is None else -(-batch // chunk[0])
-        steps = len(part.t) // chunk[axis] + 2
-        total += sides * steps * (int(np.prod(chunk)) * array.dtype.itemsize + 32)
+        # a chunk that is not full has its place already
+        fresh = -(-(rows + len(part.t)) // chunk[axis]) - -(-rows // chunk[axis])
+        chunks = sides * -(-(rows + len(part.t)) // chunk[axis])
+        total += sides * fresh * (int(np.prod(chunk)) * array.dtype.itemsize + 32) + _INDEX + _INDEXED * chunks
     if part.is_event_driven:
         steps = {} if part.dense is None else part.dense.steps
         total += 2 * sum(array.nbytes for array in steps.values()) + 2000 * len(part.events)

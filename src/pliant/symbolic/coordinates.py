@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pliant.checks import check_known
 from pliant.errors import PliantError, bad_value
 from pliant.robot import Robot
+from pliant.signatures import explained
 
 
 class _Late:
@@ -32,6 +33,7 @@ _FUNCTIONS = {
 _NAMES = "'joints', or a name for each joint: {'knee': 'x1'}"
 
 
+@explained
 @dataclass(frozen=True)
 class Coordinates:
     """The symbols of motion of a robot.

@@ -10,6 +10,7 @@ from pliant.dynamics import coriolis_matrix, frame_jacobian, kinetic_energy, pot
 from pliant.errors import PliantError, bad_value
 from pliant.progress import working
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.symbolic.code import c_source, matlab_source, python_source
 from pliant.symbolic.coordinates import Coordinates, check_parameters, check_sympy, coordinates_of, sympy
 from pliant.symbolic.layout import latex_of, markdown_of, text_of, written
@@ -23,6 +24,7 @@ _MANY = 6
 _LONG = 3000
 
 
+@explained
 @dataclass(frozen=True, eq=False, repr=False)
 class Equations:
     """The equations of motion M(q) vd + b(q, v) + g(q) = Q(q, v, u), made by `equations`.
@@ -162,6 +164,7 @@ class Equations:
         return matlab_source(self, name)
 
 
+@explained
 def equations(
     robot: Robot,
     method: str = "newton-euler",

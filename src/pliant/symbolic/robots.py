@@ -12,6 +12,7 @@ from pliant.robot import (
 )  # fmt: skip
 from pliant.robot.joints import coordinate_axis
 from pliant.scalar import Scalar, as_sympy, is_constant
+from pliant.signatures import explained
 from pliant.spatial import Inertia, Symmetric3, Transform, Vector
 from pliant.symbolic.coordinates import check_name, check_sympy, identifier, robot_symbols, sympy
 
@@ -39,6 +40,7 @@ class SymbolicRobot(NamedTuple):
     values: dict[Any, float]
 
 
+@explained
 def symbolic_robot(robot: Robot, *what: str, names: Mapping[str, Any] | None = None) -> SymbolicRobot:
     """A copy with numbers replaced by symbols, and their values: `Robot.symbolic`."""
     check_sympy()

@@ -11,11 +11,13 @@ import numpy as np
 
 from pliant.environment import Environment
 from pliant.learn.interface import Verdict
+from pliant.signatures import explained
 
 _BEGIN = 0.2
 """Share of the time that is not measured, in which robots get going."""
 
 
+@explained
 @dataclass
 class VelocityJudge:
     """Robots run for some seconds, equally many for each command.

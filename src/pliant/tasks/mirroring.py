@@ -149,7 +149,7 @@ def _among(joints: Mapping[str, tuple[str, int]], names: Sequence[str]) -> tuple
 
 _VECTORS: Mapping[Callable[..., Any], tuple[int, int, int]] = {
     observations.base_velocity: POLAR, observations.base_rates: AXIAL, observations.vertical: POLAR,
-    sensing.sensed_vertical: POLAR,
+    sensing.sensed_vertical: POLAR, sensing.sensed_velocity: POLAR,
 }  # fmt: skip
 _OF_MOTORS = (
     observations.joint_offsets, observations.joint_velocities, observations.last_action, sensing.sensed_offsets,

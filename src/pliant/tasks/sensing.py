@@ -1,13 +1,15 @@
 """What a walking robot knows of itself on a real machine: an inertial unit, encoders, and a scan of the ground.
 
-No sensor tells the velocity of the base. The policy goes without; the critic, which is used in training alone, has it.
+No sensor tells the velocity of the base. Robots whose feet are points or balls estimate it from their legs
+(`LegOdometry`); others go without. The critic, which is used in training alone, has it.
 """
 
 from typing import Any
 
+from pliant.control import BaseEstimator
 from pliant.environment import Now, Observation, observations
 from pliant.robot import Free, Robot
-from pliant.scalar import Scalar
+from pliant.scalar import Scalar, Scalars
 from pliant.spatial import Vector, rotation_from_quaternion
 
 SCAN = (0.9, 0.5, 0.15)
@@ -16,6 +18,7 @@ SCAN = (0.9, 0.5, 0.15)
 _ERRORS: dict[str, dict[str, Any]] = {
     "imu": {
         "misalignment": 0.01,
+        "accelerometer": {"noise": 0.05, "bias": 0.05},
         "gyro": {"noise": 5e-3, "bias": 0.02},
         "orientation": {"noise": 1e-3, "bias": 0.01},
     },
@@ -28,6 +31,10 @@ DELAY = (0.0, 0.01)
 """From a sample to its reading [s], where there is noise."""
 
 
+_LEGS = 60.0
+"""How fast legs correct the velocity [1/s]: there is one sample of the accelerometer in a control period."""
+
+
 def base_of(robot: Robot) -> str:
     """The body that carries the rest."""
     free = next((j for j in robot.joints.values() if isinstance(j.kind, Free) and j.parent == "world"), None)
@@ -35,7 +42,9 @@ def base_of(robot: Robot) -> str:
 
 
 def with_walking_sensors(robot: Robot, *, noise: bool = False, scan: bool = False) -> Robot:
-    """The robot with an inertial unit at its base, encoders at its motors, and maybe a scan of the ground around it.
+    """The robot with an inertial unit at its base and encoders at its motors, and maybe a scan of the ground around it.
+
+    Feet that are points or balls get switches that tell whether they touch the ground.
 
     Args:
         noise: whether they have errors and delays.
@@ -44,8 +53,11 @@ def with_walking_sensors(robot: Robot, *, noise: bool = False, scan: bool = Fals
     base, late = base_of(robot), DELAY if noise else 0
     errors = _ERRORS if noise else {name: {} for name in _ERRORS}
     found = robot.without_sensors()
-    found = found.with_sensor("imu", base, name="imu", channels=["gyro", "orientation"], delay=late, **errors["imu"])
+    channels = ["gyro", "accelerometer", "orientation"]
+    found = found.with_sensor("imu", base, name="imu", channels=channels, delay=late, **errors["imu"])
     found = found.with_sensor("encoder", name="encoders", delay=late, **errors["encoders"])
+    if found.is_free and found.contacts and all(len(foot.centers) == 1 for foot in found.contacts.values()):
+        found = found.with_sensor("contact", list(found.contacts), name="feet", channels=["touch"], delay=late)
     if scan:
         found = found.with_sensor("scan", base, name="scan", grid=SCAN, rate=50, **errors["scan"])
     return found
@@ -63,9 +75,19 @@ def sensed_by(robot: Robot, *, history: int = 1) -> dict[str, Observation]:
         "joints": Observation(sensed_offsets, history=history),
         "joint rates": Observation("encoders.velocity", scale=0.05, history=history),
     }
+    if "feet" in robot.sensors:
+        found = {"odometry": Observation(sensed_velocity, memory=BaseEstimator.of(robot).memory)} | found
     if "scan" in robot.sensors:
         found["scan"] = Observation(sensed_ground, clip=0.5, scale=4.0)
     return found
+
+
+def sensed_velocity(now: Now, memory: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+    """The velocity of the base in its own axes, as estimated from its legs and the inertial unit [m/s]."""
+    estimator = BaseEstimator.of(now.robot, k=_LEGS)
+    names = ("imu.gyro", "imu.accelerometer", "encoders.position", "encoders.velocity", "feet.touch")
+    base, kept = estimator.update({name: now.reading(name) for name in names}, memory, now.period)
+    return list(base.R.rotate_back(base.velocity)), kept
 
 
 def sensed_vertical(now: Now) -> list[Scalar]:

@@ -13,12 +13,14 @@ from pliant.errors import LearningError, PliantError
 from pliant.files.writing import whole_file
 from pliant.learn import Policy, Training, ppo
 from pliant.learn.replaying import commands_of, replay
+from pliant.signatures import explained
 from pliant.tasks.task import Task, make, task
 
 POLICIES = Path(__file__).parent / "policies"
 """Trained policies that come with Pliant, one for each task; README.md there has the commands that made them."""
 
 
+@explained
 @dataclass(frozen=True)
 class Run:
     """A training and where its results are.
@@ -49,8 +51,9 @@ class Run:
         }  # fmt: skip
 
 
+@explained
 def train(
-    name: str,
+    name: str | Task,
     *,
     minutes: float | None = None,
     seed: int = 0,
@@ -65,7 +68,7 @@ def train(
     """Train a policy for a task, and keep what comes out.
 
     Args:
-        name: of the task, see `tasks`.
+        name: of the task, see `tasks`; or a `Task`.
         minutes: of training at most; by default as many as are enough for it.
         seed: of all random numbers.
         threads: for robots and updates.
@@ -76,12 +79,12 @@ def train(
         options: of the environment.
         settings: of `pliant.learn.ppo`.
     """
-    found = task(name)
+    found = name if isinstance(name, Task) else task(name)
     folder = None if out is None else Path(out).expanduser()
     if folder is not None and folder.exists() and any(folder.iterdir()):
         problem = f"the folder {folder} is not empty"
         raise LearningError(problem, subject=str(folder), field="out", cure="name another, or remove what is there")
-    env = make(name, batch=batch, seed=seed, threads=threads, **(options or {}))
+    env = make(found, batch=batch, seed=seed, threads=threads, **(options or {}))
     for reward, weight in (weights or {}).items():
         env.weights[reward] = weight
     judge = None if found.judge is None else found.judge(seed=1000 + seed, **(options or {}))
@@ -122,6 +125,7 @@ def film_commands(env: Any) -> list[float]:
     return commands_of(env, given)
 
 
+@explained
 def trained(name_or_path: str | os.PathLike[str]) -> Policy:
     """A policy from a file, or the one that comes with Pliant for a task."""
     text = os.fspath(name_or_path)

@@ -8,13 +8,14 @@ import numpy as np
 
 from pliant.contact import RigidContact, flat
 from pliant.environment import (
-    Clock, Environment, Event, JointTargets, Observation, Reward, Termination, Velocity, events, observations, rewards,
-    terminations,
+    Clock, Environment, Event, JointTargets, Observation, Reward, StepTargets, Termination, Velocity, events,
+    observations, rewards, terminations,
 )  # fmt: skip
 from pliant.checks import check
 from pliant.environment.curricula import PatchPlace, TerrainLevels
 from pliant.errors import LearningError
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.simulation import Simulation
 from pliant.tasks.mirroring import mirror_of
 from pliant.tasks.sensing import noisy, sensed_by, with_walking_sensors
@@ -24,6 +25,7 @@ TOLERANCE = 1e-3
 """Of the contacts while learning [m/s]; policies behave the same at the default one."""
 
 
+@explained
 @dataclass(frozen=True)
 class Walker:
     """A robot that walks, and what the task has to know of it.
@@ -40,7 +42,11 @@ class Walker:
         hops: whether it hops also when it is asked to stand.
         springs: flexible joints whose deflections it sees, too.
         dt, substeps: of the simulation [s].
-        width: of the rewards for the velocity [m/s].
+        width: of the rewards for the velocity of the moment [m/s and rad/s].
+        mean_widths: of those for the mean velocity and rate of turning [m/s, rad/s]; mean_time: over which it is taken
+            [s], half a step or more.
+        lift: how far joints are off the stance in the middle of their foot's swing, by name [rad or m]: the policy then
+            begins with feet that are lifted by the clock (`StepTargets`). Empty for a policy that finds out itself.
         weights: of rewards that differ from the usual ones.
         velocity: the commands.
         start: options of `events.start_state` in training; judged ones are the usual ones.
@@ -62,6 +68,9 @@ class Walker:
     dt: float = 5e-3
     substeps: int = 4
     width: float = 0.5
+    mean_widths: tuple[float, float] = (0.2, 0.25)
+    mean_time: float = 0.25
+    lift: Mapping[str, float] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     velocity: Velocity = field(default_factory=lambda: Velocity(shares=(0.9, 0.6, 0.5), backwards=0.35))
     start: Mapping[str, Any] = field(default_factory=dict)
@@ -75,8 +84,8 @@ class Walker:
 
 
 WEIGHTS = {
-    "velocity": 1.0, "turning": 0.5, "gait": 0.6, "posture": 0.2, "alive": 0.0, "tilt": -2.0, "bounce": -0.5,
-    "wobble": -0.05, "height": 0.0, "action rate": -0.01, "torques": -2e-4,
+    "velocity": 1.0, "turning": 0.5, "mean velocity": 0.0, "mean turning": 0.0, "gait": 0.6, "posture": 0.2,
+    "alive": 0.0, "tilt": -2.0, "bounce": -0.5, "wobble": -0.05, "height": 0.0, "action rate": -0.01, "torques": -2e-4,
 }  # fmt: skip
 """Of the rewards; those that are zero, and that no robot changes, are left out."""
 
@@ -109,7 +118,8 @@ def environment(
         timeout: length of episodes [s]; by default the walker's.
         dt: length of a step [s]; by default the walker's. A control period stays as long.
         coriolis: as in `Simulation`.
-        sensors: whether the policy sees what sensors read, and no velocity of the base; the critic sees the state.
+        sensors: whether the policy sees what sensors read, and the velocity of the base as legs tell it; the critic
+            sees the state.
         noise: whether what it sees has errors and comes late.
         randomised: whether masses, centres of mass, gains and friction differ from robot to robot, and pushes come.
         history: how many control periods of the sensors are shown.
@@ -146,7 +156,7 @@ def environment(
     climbs = terrain is not None and not is_judged
     return Environment(
         sim,
-        action=JointTargets(walker.scale),
+        action=action_of(walker),
         observations=groups,
         rewards=rewards_of(walker),
         terminations={"fell": Termination(terminations.fell, height=walker.floor, upright=walker.upright)},
@@ -197,13 +207,33 @@ def seen_by(walker: Walker) -> dict[str, Observation]:
     }
 
 
+def action_of(walker: Walker) -> JointTargets:
+    """Targets around the stance, or around one that steps."""
+    if not walker.lift:
+        return JointTargets(walker.scale)
+    robot, lifts, left = walker.robot, [], dict(walker.lift)
+    for foot, phase in zip(walker.feet, walker.phases, strict=True):
+        body = foot if foot in robot.bodies else robot.contacts[foot].body
+        lifts.append((phase, {j.name: left.pop(j.name) for j in robot.path(body) if j.name in left}))
+    if left:
+        problem = f"joint {next(iter(left))!r} of lift leads to no foot"
+        cure = f"name joints between the base and {', '.join(walker.feet)}"
+        raise LearningError(problem, subject="Walker", field="lift", cure=cure)
+    stops = None if walker.hops else "velocity"
+    return StepTargets(walker.scale, lifts=lifts, down=walker.down, stops_with=stops)
+
+
 def rewards_of(walker: Walker) -> dict[str, Reward]:
     """What it is rewarded for."""
     weights = {**WEIGHTS, **walker.weights}
     feet: dict[str, Any] = {"feet": walker.feet, "phases": walker.phases, "down": walker.down}
+    linear, turning = walker.mean_widths
+    mean: dict[str, Any] = {"time": walker.mean_time}
     functions: dict[str, tuple[Any, dict[str, Any]]] = {
         "velocity": (rewards.track_linear_velocity, {"width": walker.width}),
         "turning": (rewards.track_turning, {"width": walker.width}),
+        "mean velocity": (rewards.track_mean_velocity, mean | {"width": linear, "memory": [0.0, 0.0]}),
+        "mean turning": (rewards.track_mean_turning, mean | {"width": turning, "memory": [0.0]}),
         "gait": (rewards.gait, feet | {"stops_with": None if walker.hops else "velocity"}),
         "posture": (rewards.posture, {}),
         "alive": (rewards.alive, {}),

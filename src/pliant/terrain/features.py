@@ -13,6 +13,7 @@ import numpy as np
 from pliant.chance import check_seed, uniforms_at
 from pliant.checks import check, check_at_least, check_finite
 from pliant.errors import ContactError, bad_value
+from pliant.signatures import explained
 from pliant.terrain.height_field import HeightField, grid_shape, half_side, offsets, rings
 
 SIZE = 8.0
@@ -22,6 +23,7 @@ SPACING = 0.05
 _TILE, _STONE, _ROW, _BOX = range(4)
 
 
+@explained
 def flat(*, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """Level ground at height zero.
 
@@ -32,6 +34,7 @@ def flat(*, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     return HeightField(np.zeros(grid_shape(size, spacing, "flat")), spacing)
 
 
+@explained
 def slope(angle: float, *, direction: float = 0, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """A plane through the origin, as `pliant.slope`.
 
@@ -46,6 +49,7 @@ def slope(angle: float, *, direction: float = 0, size: Any = SIZE, spacing: floa
     return HeightField(_tangent(angle, "slope") * (spacing / 2) * along, spacing)
 
 
+@explained
 def waves(amplitude: float, length: float, *, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """Hills and hollows: h = amplitude sin(k x) sin(k y) with k = 2 pi / length, as `pliant.waves`."""
     check_finite("amplitude", amplitude, subject="waves", error=ContactError)
@@ -55,6 +59,7 @@ def waves(amplitude: float, length: float, *, size: Any = SIZE, spacing: float =
     return HeightField(amplitude * np.sin(k * i) * np.sin(k * j), spacing)
 
 
+@explained
 def pyramid(angle: float, *, platform: float = 1, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """Four planes that rise from height zero at the edge to a platform in the middle.
 
@@ -69,6 +74,7 @@ def pyramid(angle: float, *, platform: float = 1, size: Any = SIZE, spacing: flo
     return HeightField(_tangent(angle, "pyramid") * (spacing / 2) * climb, spacing)
 
 
+@explained
 def steps(rise: float, run: float, *, platform: float = 1, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """Stairs on four sides, from height zero at the edge to a platform in the middle.
 
@@ -89,6 +95,7 @@ def steps(rise: float, run: float, *, platform: float = 1, size: Any = SIZE, spa
     return HeightField(rise * (count - np.clip(ring, 0, count)), spacing)
 
 
+@explained
 def gaps(
     width: float, *, depth: float = 1, ledge: float | None = None, platform: float = 1, size: Any = SIZE,
     spacing: float = SPACING,
@@ -111,6 +118,7 @@ def gaps(
     return HeightField(np.where((away > 0) & (away < 2 * cells), -depth, 0.0), spacing)
 
 
+@explained
 def tiles(
     side: float, height: float, *, share: float = 1, seed: int = 0, size: Any = SIZE, spacing: float = SPACING
 ) -> HeightField:
@@ -135,6 +143,7 @@ def tiles(
     return HeightField(heights[i - rows[0], j - columns[0]], spacing)
 
 
+@explained
 def stepping_stones(
     stone: float, gap: float, *, depth: float = 1, height: float = 0, platform: float = 1, seed: int = 0,
     size: Any = SIZE, spacing: float = SPACING,
@@ -164,6 +173,7 @@ def stepping_stones(
     return HeightField(np.where(is_platform, 0.0, np.where(is_stone, tops, -depth)), spacing)
 
 
+@explained
 def obstacles(
     count: float, height: float, *, smallest: float = 0.3, largest: float = 1, platform: float = 1, seed: int = 0,
     size: Any = SIZE, spacing: float = SPACING,

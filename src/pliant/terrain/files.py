@@ -10,6 +10,7 @@ from pliant.checks import check_at_least, check_finite
 from pliant.errors import ContactError, PliantError, bad_value, needs, unknown_name
 from pliant.files.toml import TomlFile
 from pliant.scalar.ops import MOST_ENTRIES
+from pliant.signatures import explained
 from pliant.terrain.height_field import HeightField, check_count
 from pliant.terrain.patches import Kind, Terrain, grid
 
@@ -24,6 +25,7 @@ _OPTIONS = ("levels", "size", "spacing", "platform", "border", "seed", "friction
 _DEEPEST = 8
 
 
+@explained
 def load_heights(path: str | Path, *, spacing: float, height: float = 1, lowest: float = 0) -> HeightField:
     """Heights from a file, around the origin.
 
@@ -113,6 +115,7 @@ def _unreadable(what: str, reason: object) -> ContactError:
 # ---- grids of patches
 
 
+@explained
 def load_terrain(path: str | Path) -> Terrain:
     """A grid of patches from a TOML file.
 

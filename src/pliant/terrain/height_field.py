@@ -13,11 +13,13 @@ from pliant.contact.ground import Ground, height_map
 from pliant.errors import ContactError, bad_value
 from pliant.scalar import Scalar
 from pliant.scalar.ops import MOST_ENTRIES
+from pliant.signatures import explained
 
 QUANTUM = 2.0**-20
 """Heights are multiples of this, a micrometre: exact in float32 up to 16 m, and the same on every machine."""
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class HeightField:
     """Heights at the points of a square grid, x first.
@@ -76,6 +78,7 @@ class HeightField:
             np.broadcast_to(y + self.spacing * np.arange(m), (n, m)),
         )
 
+    @explained
     def ground(self, *, friction: Scalar | None = None, restitution: Scalar | None = None) -> Ground:
         """The ground: bilinear between the points, and constant beyond the edges; see `pliant.height_map`."""
         made = height_map(
@@ -112,16 +115,19 @@ class HeightField:
 
     # ---- copies
 
+    @explained
     def with_heights(self, heights: Any) -> "HeightField":
         """Other heights on the same grid."""
         return HeightField(heights, self.spacing, self.corner)
 
+    @explained
     def moved(self, x: float = 0, y: float = 0, z: float = 0) -> "HeightField":
         """The field elsewhere [m]."""
         check_finite("the displacement", x, y, z, subject="height field", error=ContactError)
         own = self._corner
         return HeightField(self.heights + z, self.spacing, (own[0] + x, own[1] + y))
 
+    @explained
     def with_border(self, width: float, height: float = 0) -> "HeightField":
         """Level ground all around, at a height [m]; where that is another one, it begins within a cell."""
         check_at_least("width", width, 0, subject="border")
@@ -132,6 +138,7 @@ class HeightField:
         heights = np.pad(self.heights, n, constant_values=height)
         return HeightField(heights, self.spacing, (x - n * self.spacing, y - n * self.spacing))
 
+    @explained
     def with_platform(self, side: float, *, fade: float | None = None) -> "HeightField":
         """A level square in the middle, at the mean of the heights there; ground that is level there stays as it is.
 
@@ -173,16 +180,19 @@ class HeightField:
 # ---- several fields
 
 
+@explained
 def highest(*fields: HeightField) -> HeightField:
     """The higher of several fields at each point."""
     return _of_all("highest", np.maximum, fields)
 
 
+@explained
 def lowest(*fields: HeightField) -> HeightField:
     """The lower of several fields at each point."""
     return _of_all("lowest", np.minimum, fields)
 
 
+@explained
 def merged(a: HeightField, b: HeightField, share: Any) -> HeightField:
     """One field passing over to another: (1 - share) a + share b.
 

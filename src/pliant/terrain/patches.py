@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from pliant.chance import check_seed, derived_seed
-from pliant.checks import check, check_at_least, check_known, function_name, is_real, is_whole
+from pliant.checks import check, check_at_least, check_known, function_name, is_real, is_whole, numbers
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, PliantError, bad_value
 from pliant.robot import Robot
+from pliant.signatures import explained
 from pliant.terrain import features
 from pliant.terrain.height_field import HeightField, check_count, half_side, rings
 from pliant.terrain.roughness import perlin, rough
@@ -30,6 +31,7 @@ GENERATORS: Mapping[str, Callable[..., HeightField]] = MappingProxyType({
 _OWN = ("size", "spacing", "seed")
 
 
+@explained
 class Kind:
     """A kind of terrain, from easy to hard: a generator and its numbers.
 
@@ -68,8 +70,8 @@ class Kind:
         """The terrain at a difficulty, 0 to 1; generators with a platform have this one, unless they have their own."""
         check_at_least("difficulty", difficulty, 0, subject=f"kind {self.name!r}")
         parts = []
-        for k, (generator, numbers) in enumerate(self._parts):
-            chosen = {name: _at(value, difficulty) for name, value in numbers.items()}
+        for k, (generator, values) in enumerate(self._parts):
+            chosen = {name: _at(value, difficulty) for name, value in values.items()}
             for name, value in (("seed", derived_seed(seed, "part", k)), ("platform", platform)):
                 if name in _keywords(generator):
                     chosen.setdefault(name, value)
@@ -111,6 +113,7 @@ def _checked_numbers(name: str, generator: Callable[..., Any], numbers: Mapping[
     return found
 
 
+@explained
 @dataclass(frozen=True, eq=False)
 class Terrain:
     """Patches of terrain in one height map; see `grid`.
@@ -144,21 +147,25 @@ class Terrain:
         """The ground, made once."""
         return self.field.ground(friction=self.friction, restitution=self.restitution)
 
+    @explained
     def columns_of(self, kind: str) -> list[int]:
         """The columns of a kind."""
         check_known("kind", kind, dict.fromkeys(self.columns), "the terrain", error=ContactError)
         return [k for k, name in enumerate(self.columns) if name == kind]
 
+    @explained
     def patch_at(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Level and column of the patch at places in the world [m]; -1 and -1 off all patches."""
         first = self.origins[0, 0] - self.size / 2
-        found = [np.floor((np.asarray(c, dtype=float) - c0) / self.size) for c, c0 in zip((x, y), first, strict=False)]
+        places = [numbers(name, c, error=ContactError) for name, c in (("x", x), ("y", y))]
+        found = [np.floor((c - c0) / self.size) for c, c0 in zip(places, first, strict=False)]
         counts = self.levels, len(self.columns)
         # NaN is not within
         inside = np.logical_and.reduce([(k >= 0) & (k < n) for k, n in zip(found, counts, strict=True)])
         level, column = (np.where(inside, k, -1).astype(int) for k in found)
         return level, column
 
+    @explained
     def placed(self, robot: Robot, q: Any, level: Any, column: Any) -> np.ndarray:
         """Configurations with the base on the platforms of patches, just touching.
 
@@ -210,6 +217,7 @@ def _numbers(name: str, value: Any, n: int) -> np.ndarray:
     return found
 
 
+@explained
 def grid(
     kinds: Mapping[str, Kind], *, levels: int = 10, size: float = features.SIZE, spacing: float = features.SPACING,
     platform: float = 1, border: float = 1, seed: int = 0, friction: float | None = None,

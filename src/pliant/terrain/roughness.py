@@ -11,6 +11,7 @@ from pliant.checks import check, check_at_least, check_one_of, is_real, is_whole
 from pliant.contact.ground import Ground
 from pliant.errors import ContactError, bad_value
 from pliant.scalar import Scalar, cos
+from pliant.signatures import explained
 from pliant.terrain.features import SIZE, SPACING
 from pliant.terrain.height_field import HeightField, grid_shape
 
@@ -24,6 +25,7 @@ REFERENCE = 0.1
 _ROADS = {letter: 16e-6 * 4**k for k, letter in enumerate("ABCDEFGH")}
 
 
+@explained
 @dataclass(frozen=True)
 class Spectrum:
     """The power spectrum of isotropic rough ground, a power law between two wavelengths.
@@ -94,6 +96,7 @@ class Spectrum:
         return self.density * REFERENCE**w * ratio / (2 * math.sqrt(math.pi))
 
 
+@explained
 def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: float = SPACING) -> HeightField:
     """A sum of all waves that fit into the field, with random phases: periodic, so that copies join without a seam.
 
@@ -128,6 +131,7 @@ def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: flo
     return HeightField(np.pad(heights, (0, 1), mode="wrap"), spacing)
 
 
+@explained
 def rough(
     rms: float, *, exponent: float = 2, longest: float = 4, shortest: float = 0.25, seed: int = 0,
     size: Any = SIZE, spacing: float = SPACING,
@@ -146,6 +150,7 @@ def rough(
     return made * (rms / float(made.heights[:-1, :-1].std()))
 
 
+@explained
 def fourier_ground(
     spectrum: Spectrum, *, waves: int = 24, direction: float | None = None, seed: int = 0,
     friction: Scalar | None = None, restitution: Scalar | None = None,
@@ -220,6 +225,7 @@ def _line_variance(spectrum: Spectrum) -> float:
 _NOISE_RMS = math.sqrt(8 / 3 * (181 / 462) * (535 / 18018))
 
 
+@explained
 def perlin(
     rms: float, length: float, *, octaves: int = 1, gain: float = 0.5, seed: int = 0, size: Any = SIZE,
     spacing: float = SPACING,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pliant.checks import check, check_known, is_real
-from pliant.errors import PliantError
+from pliant.errors import PliantError, unknown_name
 from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
@@ -61,14 +61,16 @@ class BrowserScene:
     """
 
     def __init__(
-        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid", show: str | Iterable[str] = (),
-        follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
+        self, server: Any, source: Source, q: np.ndarray, *, layout: str = "grid",
+        show: str | Iterable[str] | None = (), follow: bool | None = None, detail: int = DETAIL, packages: Any = (),
     ):  # fmt: skip
         check_known("layout", layout, LAYOUTS)
         self.server, self.source, self.robot = server, source, source.robot
-        marks, count = [show] if isinstance(show, str) else list(show), len(q)
+        marks, count = [show] if isinstance(show, str) else list(show or ()), len(q)
         for mark in marks:
-            check_known("mark", mark, SHOWN, "the viewer")
+            if mark not in SHOWN:
+                error = PliantError(unknown_name("mark", mark, SHOWN, "the viewer"))
+                raise error.with_cure(f"{error.cure.partition(';')[0]} show= takes {', '.join(SHOWN)}")
         self.drawing = drawing(self.robot, detail=max(2000, detail // count), packages=packages)
         self.size, self.factor = self.drawing.size, 1.0
         self.world = server.scene.add_frame("/world", show_axes=False)
@@ -85,6 +87,7 @@ class BrowserScene:
         low, high = low + self.offsets.min(axis=0), high + self.offsets.max(axis=0)
         _add_ground(server, source.ground, low, high, self.size)
         _aim(server, low, high, source.ground)
+        self.box = low, high
         faint = 1.0 if layout == "grid" else 0.35
         self.robots = [
             RobotNode(server.scene, self.drawing, f"robot {k}", offset, 1.0 if k == 0 else faint)
@@ -216,15 +219,22 @@ def _ground_lines(ground: Any, span: list[float], cell: float, lift: float) -> n
 
 def _aim(server: Any, low: np.ndarray, high: np.ndarray, ground: Any = None) -> None:
     """Aim the camera at a box [m] from the front, or from downhill where the ground rises."""
-    center, size = (low + high) / 2, max(float(np.linalg.norm(high - low)), 1e-3)
+    size = max(float(np.linalg.norm(high - low)), 1e-3)
+    center = (low + high) / 2
     x, y, z = TOWARDS
     azimuth = downhill_azimuth(ground, center[:2] - size, center[:2] + size, math.atan2(y, x))
     level = math.hypot(x, y)
     towards = np.array([level * math.cos(azimuth), level * math.sin(azimuth), z])
-    position = center + towards * (0.62 * size / math.tan(FIELD_OF_VIEW / 2))
+    position = camera_place(low, high, towards)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.fov = tuple(position), tuple(center), FIELD_OF_VIEW
     camera.near, camera.far = 0.01 * size, 1000 * size
+
+
+def camera_place(low: np.ndarray, high: np.ndarray, towards: np.ndarray) -> np.ndarray:
+    """Where a camera sees a box [m] from a direction (3)."""
+    size = max(float(np.linalg.norm(high - low)), 1e-3)
+    return (low + high) / 2 + towards * (0.62 * size / math.tan(FIELD_OF_VIEW / 2))
 
 
 # ---- robots
@@ -247,7 +257,7 @@ class RobotNode:
         s = drawing.size
         axes = {"axes_length": 0.16 * s, "axes_radius": 0.004 * s, "origin_radius": 0.006 * s, "show_axes": False}
         bodies = [body for body in self.robot.bodies if body in kept]
-        self.nodes = {body: scene.add_frame(self._path(body), **axes) for body in bodies}
+        self.nodes = {body: scene.add_frame(self.path(body), **axes) for body in bodies}
         # parts fixed together and of nearly one colour become one mesh: fewer meshes move more smoothly
         groups: dict[tuple[str, tuple[float, ...]], list[Mesh]] = {}
         for part in sorted(drawing.parts, key=lambda part: -len(part.faces)):
@@ -255,15 +265,22 @@ class RobotNode:
             near = (key for key in groups if key[0] == body and np.allclose(key[1], part.color, rtol=0, atol=ALIKE))
             meshes = groups.setdefault(next(near, (body, part.color)), [])
             meshes.append(moved(Mesh(part.vertices, part.faces), homogeneous(X_KB)))
+        self.meshes: list[tuple[Any, str]] = []
         for k, ((body, color), meshes) in enumerate(groups.items()):
             alpha = color[3] * opacity
             look = {"color": tuple(round(255 * c) for c in color[:3]), "opacity": None if alpha >= 1 else alpha}
-            scene.add_mesh_simple(f"{self._path(body)}/mesh {k}", *joined(meshes), side="double", **look)
+            mesh = scene.add_mesh_simple(f"{self.path(body)}/mesh {k}", *joined(meshes), side="double", **look)
+            self.meshes.append((mesh, body))
         self.marks: dict[str, list[Any]] = {}
         self._poses = np.zeros((0, 4, 4))
 
-    def _path(self, body: str) -> str:
+    def path(self, body: str) -> str:
+        """The node of a body."""
         return f"/world/{self.name}/{_plain(body)}"
+
+    def pose_of(self, body: str) -> np.ndarray:
+        """X_WB (4, 4) of a body as it is shown, in the world of the robot."""
+        return self._poses[self.index[body]]
 
     def pose(self, poses: np.ndarray) -> None:
         """Put the bodies at poses X_WB, (bodies, 4, 4)."""
@@ -298,7 +315,7 @@ class RobotNode:
             # semi-axes s of an ellipsoid have the second moments m s^2 / 5, sides a of a box m a^2 / 12
             stretch = np.diag([*np.maximum(np.sqrt(5 / 12) * sides, 0.002 * self.drawing.size), 1])
             mesh = moved(ball, homogeneous(X_KB) @ X @ stretch)
-            path, look = f"{self._path(kept)}/inertia {_plain(body.name)}", {"color": (80, 140, 230), "opacity": 0.35}
+            path, look = f"{self.path(kept)}/inertia {_plain(body.name)}", {"color": (80, 140, 230), "opacity": 0.35}
             made.append(self.scene.add_mesh_simple(path, *mesh, cast_shadow=False, **look))
         return made
 
@@ -313,18 +330,18 @@ class RobotNode:
             kept, X_KB = self.keeper[point.body]
             radius = max(float(point.radius), 0.008 * self.drawing.size)
             center = np.array([float(x) for x in X_KB.transform_point(point.center)])
-            path = f"{self._path(kept)}/contact {k}"
+            path = f"{self.path(kept)}/contact {k}"
             made.append(self.scene.add_icosphere(path, 1.03 * radius, position=center, **look))
         for shape in self.robot.contacts.values():
             kept, X_KB = self.keeper[shape.body]
             for name, mesh in contact_meshes(shape, 0.003 * self.drawing.size) if shape.sizes else ():
-                path = f"{self._path(kept)}/contact {_plain(name)}"
+                path = f"{self.path(kept)}/contact {_plain(name)}"
                 made.append(self.scene.add_mesh_simple(path, *moved(mesh, homogeneous(X_KB)), **look))
         return made
 
     def _names(self) -> list[Any]:
         kept = [b for b in self.nodes if self.robot.bodies[b].inertia.mass]
-        return [self.scene.add_label(f"{self._path(b)}/name", b) for b in kept]
+        return [self.scene.add_label(f"{self.path(b)}/name", b) for b in kept]
 
 
 class ContactMarks:
@@ -353,18 +370,23 @@ class ContactMarks:
         # the arrow of an impact would leave the picture
         lengths = np.minimum(np.linalg.norm(forces, axis=-1) * self.per_newton, LONGEST * self.size)
         is_on = lengths > 1e-3 * self.size
-        wide = np.clip(lengths, 0.1 * self.size, 0.3 * self.size)
-        scales = np.stack([wide, wide, lengths], axis=-1)
-        self._set(self.arrows, feet, forces, np.where(is_on[:, None], scales, 1e-6))
+        place_arrows(self.arrows, feet, forces, lengths, self.size)
         height = 0.1 * self.size
         cones = np.stack([self.mu * height, self.mu * height, np.full_like(self.mu, height)], axis=-1)
-        self._set(self.cones, feet, normals, np.where((is_on & (self.mu > 0))[:, None], cones, 1e-6))
+        _place(self.cones, feet, normals, np.where((is_on & (self.mu > 0))[:, None], cones, 1e-6))
 
-    @staticmethod
-    def _set(handle: Any, positions: np.ndarray, directions: np.ndarray, scales: np.ndarray) -> None:
-        handle.batched_positions = positions.astype(np.float32)
-        handle.batched_wxyzs = _turns(directed(directions)).astype(np.float32)
-        handle.batched_scales = np.maximum(scales, 1e-6).astype(np.float32)
+
+def place_arrows(handle: Any, places: np.ndarray, directions: np.ndarray, lengths: np.ndarray, size: float) -> None:
+    """Put arrows (n) of these lengths [m] at places (n, 3); those that are too short for a robot of a size vanish."""
+    wide = np.clip(lengths, 0.1 * size, 0.3 * size)
+    scales = np.stack([wide, wide, lengths], axis=-1)
+    _place(handle, places, directions, np.where((lengths > 1e-3 * size)[:, None], scales, 1e-6))
+
+
+def _place(handle: Any, positions: np.ndarray, directions: np.ndarray, scales: np.ndarray) -> None:
+    handle.batched_positions = positions.astype(np.float32)
+    handle.batched_wxyzs = _turns(directed(directions)).astype(np.float32)
+    handle.batched_scales = np.maximum(scales, 1e-6).astype(np.float32)
 
 
 def ground_normals(ground: Any, points: np.ndarray) -> np.ndarray:

@@ -13,7 +13,13 @@ from pliant.recording.log import Log
 from pliant.render.log_motion import spread
 from pliant.robot import Robot
 from pliant.scalar import is_constant
-from pliant.viewer.browser_scene import BrowserScene
+from pliant.viewer.browser_scene import TOWARDS, BrowserScene, camera_place
+
+VIEWS = {
+    "start": tuple(TOWARDS), "front": (1, 0, 0.12), "back": (-1, 0, 0.12), "left": (0, 1, 0.12), "right": (0, -1, 0.12),
+    "top": (-1e-3, 0, 1),
+}  # fmt: skip
+"""Directions to the camera by name: robots face along x."""
 
 POINTS = 400  # of a curve: more than the panel has pixels
 
@@ -47,6 +53,22 @@ def show_panel(server: Any, scene: BrowserScene, *, has_forces: bool = True) -> 
             def _(event: Any) -> None:
                 scene.factor = float(event.target.value)
                 scene.redraw()
+
+
+def camera_panel(server: Any, scene: BrowserScene) -> None:
+    """Add buttons that put the camera of the client that clicks them to the sides of the robots, or back."""
+    with server.gui.add_folder("Camera"):
+        buttons = server.gui.add_button_group("from", tuple(VIEWS))
+
+    @buttons.on_click
+    def _(event: Any) -> None:
+        low, high = scene.box
+        towards = np.array(VIEWS[event.target.value], dtype=float)
+        with event.client.atomic():
+            camera = event.client.camera
+            camera.up_direction = (0.0, 0.0, 1.0)
+            camera.position = camera_place(low, high, towards / np.linalg.norm(towards))
+            camera.look_at = (low + high) / 2
 
 
 def joint_sliders(server: Any, robot: Robot, q: np.ndarray, size: float, moved: Callable[[np.ndarray], None]) -> None:

@@ -3,22 +3,28 @@
 import math
 import time
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from pliant.checks import check, check_at_least, chosen_robots
-from pliant.dynamics import frame_jacobian, mass_matrix
+from pliant.checks import check, check_at_least, chosen_robots, is_whole
 from pliant.errors import SimulationError
+from pliant.events import EventSimulation
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
 from pliant.render.log_motion import forces_at_points
+from pliant.signatures import explained
 from pliant.simulation import Simulation
-from pliant.simulation.running import source_of
+from pliant.recording.source import Source
+from pliant.simulation.running import source_of, source_with
 from pliant.viewer.browser_scene import BrowserScene
-from pliant.viewer.controls import rolling_plot, show_panel, speed_choice
+from pliant.viewer.controls import camera_panel, rolling_plot, show_panel, speed_choice
+from pliant.viewer.dragging import Dragging
+from pliant.viewer.reading import Reading, read_panel
+from pliant.viewer.recorder import Recorder, record_panel
 from pliant.viewer.server import Clock, Viewer, opened
+from pliant.viewer.stepping import Pull, Push, stepping
 
 DIRECTIONS = {"+x": (1, 0, 0), "-x": (-1, 0, 0), "+y": (0, 1, 0), "-y": (0, -1, 0), "+z": (0, 0, 1), "-z": (0, 0, -1)}
 MOST = 9  # robots of a batch that are shown by default
@@ -27,14 +33,6 @@ RATE = 50.0
 """Pictures a second, at most."""
 # how far a run may fall behind real time before the rest is forgotten [s]
 _LATEST = 0.1
-
-
-class Push(NamedTuple):
-    """A force [N], 3 in the world's axes, at the origin of a frame or body, until a time of the simulation [s]."""
-
-    body: str
-    force: np.ndarray
-    until: float
 
 
 class Runner(Clock):
@@ -48,35 +46,52 @@ class Runner(Clock):
 
     Attributes:
         pace: simulated over real time, lately; a run that falls behind does not catch up.
+        pushes, pulls: forces for a while, and those of mice that drag a body, by who drags.
         error: the exception that stopped it, or None; ``text`` has its traceback.
     """
 
     def __init__(
-        self, sim: Simulation, controller: Callable[..., Any] | None, gains: Mapping[str, float],
-        draw: Callable[[Simulation], None],
+        self, sim: Simulation | EventSimulation, controller: Callable[..., Any] | None, gains: Mapping[str, float],
+        draw: Callable[[Any], None],
     ):  # fmt: skip
         super().__init__(self._run)
-        self.sim, self.controller, self.gains, self.draw = sim, controller, dict(gains), draw
+        self.sim: Any = sim
+        self.gains, self.draw = dict(gains), draw
+        self.moved = stepping(sim, controller)
         self.is_playing, self.pace = True, 0.0
         self.error: BaseException | None = None
         self.text = ""
         self.pushes: list[Push] = []
-        self._start = sim.state
+        self.pulls: dict[Any, Pull] = {}
+        self._start: Any = sim.state
 
-    def push(self, body: str, force: Any, duration: float = 0.1) -> None:
-        """Push a body with a force in the world's axes, 3 [N], for a while [s]."""
+    def push(
+        self, body: str, force: Any, duration: float = 0.1, *, robot: int | None = None, point: Any = (0.0, 0.0, 0.0)
+    ) -> None:
+        """Push a body with a force in the world's axes, 3 [N], for a while [s].
+
+        Args:
+            robot: of a batch; None for all of them.
+            point: where the force acts, in the frame of the body [m].
+        """
         self.sim.robot.frame(body)
+        at, batch = np.asarray(point, dtype=float), self.moved.batch
+        is_place = at.shape == (3,) and bool(np.isfinite(at).all())
+        check("point", point, "three numbers [m]", is_place, subject="push")
+        takes = "None, since there is one robot" if batch is None else f"None, or 0 to {batch - 1}"
+        is_there = robot is None or (batch is not None and is_whole(robot) and 0 <= robot < batch)
+        check("robot", robot, takes, is_there, subject="push")
         array = np.asarray(force, dtype=float)
         is_right = array.shape == (3,) and np.isfinite(array).all() and duration > 0
         check("force", force, "three numbers [N], for a time above zero [s]", bool(is_right), subject="push")
         with self._lock:
-            self.pushes.append(Push(body, array, self.sim.t + duration))
+            self.pushes.append(Push(body, array, self.sim.t + duration, at, robot))
 
     def reset(self) -> None:
         """Back to the state at the start, without error."""
         with self._lock:
             self.sim.state = self._start
-            self.pushes, self.error, self.text = [], None, ""
+            self.pushes, self.pulls, self.error, self.text = [], {}, None, ""
 
     def advance(self, periods: int = 1) -> None:
         """Go on by control periods; an exception is kept as `error`, and pauses."""
@@ -90,23 +105,16 @@ class Runner(Clock):
                 self.error, self.is_playing = error, False
 
     def _period(self) -> None:
-        sim = self.sim
-        t, period = sim.t, sim.dt * sim.plan.substeps
-        self.pushes = [push for push in self.pushes if push.until > t + period / 2]
-        for push in self.pushes:
-            part = sim.data[..., sim.layout.span("v")]
-            part[...] = pushed(sim, push, period)
-        u = None if self.controller is None else self.controller(t, sim.q, sim.v, **self.gains)
-        sim.step(u)
-        if sim.divergences and len(sim.divergences) >= (sim.batch or 1):
-            raise SimulationError(f"{sim.divergences[0]}; reset it")
+        t = self.sim.t
+        self.pushes = [push for push in self.pushes if push.until > t + self.moved.period / 2]
+        self.moved.advance([*self.pushes, *self.pulls.copy().values()], self.gains)
 
     def _run(self) -> None:
         """Until the end: a part of a second of motion, the wait for real time, and a picture."""
         due = before = time.monotonic()
         while not self._end.is_set():
             began, start = time.monotonic(), self.sim.t
-            for _ in range(max(1, round(self.speed / RATE / (self.sim.dt * self.sim.plan.substeps)))):
+            for _ in range(max(1, round(self.speed / RATE / self.moved.period))):
                 # a slow robot is shown after part of the time
                 if not self.is_playing or self.error is not None or time.monotonic() - began > 2 / RATE:
                     break
@@ -128,30 +136,20 @@ class Runner(Clock):
         self.notify()
 
 
-def pushed(sim: Simulation, push: Push, dt: float) -> np.ndarray:
-    """The velocities after a push has acted for a time dt: v + M^-1 J^T f dt, with J of the body's origin."""
-    robot = sim.robot
-    q, v = np.ascontiguousarray(sim.q, dtype=float), np.asarray(sim.v, dtype=float)
-    J = np.asarray(frame_jacobian(robot, q, push.body, reference="local_world_aligned"))[..., :3, :]
-    M = np.asarray(mass_matrix(robot, q))
-    impulse = np.einsum("...ij,i->...j", J, push.force * dt)
-    return v + np.linalg.solve(M, impulse[..., None])[..., 0]
-
-
 # ---- the page
 
 
-def live(sim: Simulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
-    """Run a simulation in real time in the browser: `Simulation.view`, which has the options."""
-    if not isinstance(sim, Simulation):
-        problem = f"live takes a Simulation first, not {type(sim).__name__}"
-        cure = "an EventSimulation goes from event to event and cannot be pushed; view its log: sim.run(2.0).view()"
-        raise SimulationError(problem, subject="live", field="sim", cure=cure)
+@explained
+def live(sim: Simulation | EventSimulation, controller: Callable[..., Any] | None = None, **options: Any) -> Viewer:
+    """Run a simulation of either kind in real time in the browser: `Simulation.view`, which has the options."""
+    if not isinstance(sim, Simulation | EventSimulation):
+        problem = f"live takes a simulation first, not {type(sim).__name__}"
+        raise SimulationError(problem, subject="live", field="sim", cure="view a robot or a log by its method view")
     return sim.view(controller, **options)
 
 
 def view_simulation(
-    sim: Simulation, controller, *, gains, robots, layout, show, follow, play, speed, port, host, block, browser,
+    sim: Any, controller, *, gains, robots, layout, show, follow, play, speed, port, host, block, browser,
     detail, packages,
 ) -> Viewer:  # fmt: skip
     """Run a simulation in the browser: `Simulation.view`, which has the arguments."""
@@ -162,34 +160,51 @@ def view_simulation(
     if ranges and controller is None:
         cure = "give a controller that takes them by name"
         raise SimulationError("live: gains need a controller", subject="live", field="gains", cure=cure)
-    indices = chosen_robots(robots, sim.batch, first=MOST, least=1)
+    batch = getattr(sim, "batch", None)
+    indices = chosen_robots(robots, batch, first=MOST, least=1)
 
     def shown(values: Any) -> np.ndarray:
         """The rows of the robots that are shown."""
         array = np.asarray(values, dtype=float)
-        return array[None] if sim.batch is None else array[indices]
+        return array[None] if batch is None else array[indices]
 
     page = {"port": port, "host": host, "block": block, "browser": browser}
     with opened("live", f"Pliant: {sim.robot.name}, live", **page) as viewer:
         options = {"layout": layout, "show": show, "follow": follow, "detail": detail, "packages": packages}
-        scene = BrowserScene(viewer.server, source_of(sim), shown(sim.q)[:, None], **options)
+        scene = BrowserScene(viewer.server, _source(sim), shown(sim.q)[:, None], **options)
 
-        def draw(sim: Simulation) -> None:
+        def draw(sim: Any) -> None:
             forces = None
             if sim.robot.contact_points:
                 forces = forces_at_points(sim.robot, sim.contact_names, shown(sim.contact_forces))
             scene.draw(shown(sim.q), forces)
+            for dragging in drags:
+                dragging.draw()
 
+        drags: list[Dragging] = []
         runner = viewer.player = Runner(sim, controller, {n: first for n, (_, _, first) in ranges.items()}, draw)
         runner.is_playing, runner.speed = bool(play), float(speed)
         _run_panel(viewer.server, runner)
-        _push_panel(viewer.server, runner)
+        numbers = [None] if batch is None else indices.tolist()
+        drags += [Dragging(viewer.server, scene, runner, k, number) for k, number in enumerate(numbers)]
+        _push_panel(viewer.server, runner, numbers)
         _gain_panel(viewer.server, runner, ranges)
         _plot_panel(viewer.server, runner, int(indices[0]))
+        reading = Reading(
+            scene.robot, sim.contact_names,
+            lambda: (shown(sim.q), shown(sim.v), shown(sim.tau), shown(sim.contact_forces)),
+        )  # fmt: skip
+        runner.on_change(read_panel(viewer.server, scene, reading, numbers), every=0.2)
         show_panel(viewer.server, scene)
+        camera_panel(viewer.server, scene)
+        record_panel(viewer.server, Recorder(viewer.server))
         draw(sim)
         runner.start()
     return viewer
+
+
+def _source(sim: Any) -> Source:
+    return source_of(sim) if isinstance(sim, Simulation) else source_with(sim, sim.model, {})
 
 
 def _range(name: str, value: Any) -> tuple[float, float, float]:
@@ -248,7 +263,7 @@ def _run_panel(server: Any, runner: Runner) -> None:
     runner.on_change(follow, every=0.15)
 
 
-def _push_panel(server: Any, runner: Runner) -> None:
+def _push_panel(server: Any, runner: Runner, numbers: Sequence[int | None]) -> None:
     gui, robot = server.gui, runner.sim.robot
     bodies = tuple(name for name, body in robot.bodies.items() if body.inertia.mass) or tuple(robot.bodies)
     if not bodies or not robot.nv:
@@ -256,6 +271,9 @@ def _push_panel(server: Any, runner: Runner) -> None:
     heavy = max(bodies, key=lambda name: float(robot.bodies[name].inertia.mass))
     weight = max(9.81 * float(robot.mass), 1e-3)
     with gui.add_folder("Push"):
+        gui.add_markdown("Or drag a body with the mouse.")
+        robots = ("all", *map(str, numbers))
+        which = gui.add_dropdown("robot", robots, initial_value="all") if numbers != [None] else None
         body = gui.add_dropdown("body", bodies, initial_value=heavy)
         direction = gui.add_dropdown("direction", tuple(DIRECTIONS), initial_value="+y")
         most, step, first = (round_number(share * weight) for share in (6, 0.01, 1))
@@ -265,11 +283,12 @@ def _push_panel(server: Any, runner: Runner) -> None:
 
     @button.on_click
     def _(_: Any) -> None:
-        runner.push(body.value, np.array(DIRECTIONS[direction.value]) * force.value, duration.value)
+        one = None if which is None or which.value == "all" else int(which.value)
+        runner.push(body.value, np.array(DIRECTIONS[direction.value]) * force.value, duration.value, robot=one)
 
 
 def _gain_panel(server: Any, runner: Runner, ranges: Mapping[str, tuple[float, float, float]]) -> None:
-    gui, parameters = server.gui, runner.sim.parameters
+    gui, parameters = server.gui, runner.moved.parameters
     if ranges:
         with gui.add_folder("Gains"):
             for name, (low, high, first) in ranges.items():
@@ -304,7 +323,7 @@ def _plot_panel(server: Any, runner: Runner, index: int) -> None:
 
     def now(channel: str) -> tuple[float, np.ndarray]:
         values = np.asarray(getattr(sim, channel), dtype=float)
-        return sim.t, values if sim.batch is None else values[index]
+        return sim.t, values if runner.moved.batch is None else values[index]
 
     add = rolling_plot(server, [g for c, columns in names.items() for g in column_groups(c, columns, robot)], now)
     runner.on_change(lambda: add() if runner.is_playing else None, every=0.1)

@@ -1,7 +1,6 @@
 """The server of the page in the browser, and the handle that a user gets."""
 
 import contextlib
-import io
 import math
 import sys
 import threading
@@ -9,6 +8,8 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from typing import Any
+
+import rich
 
 from pliant.checks import check, is_whole
 from pliant.errors import PliantError, needs
@@ -57,7 +58,7 @@ class Viewer:
         self._closed.set()
         if self.player is not None:
             self.player.stop()
-        with contextlib.redirect_stdout(io.StringIO()):
+        with _quiet():
             self.server.stop()
 
     def wait(self) -> None:
@@ -73,6 +74,10 @@ class Viewer:
 
     def __exit__(self, *problem: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a link."""
+        return f'viewer at <a href="{self.url}" target="_blank">{self.url}</a>' if self.is_open else "viewer, closed"
 
     def __repr__(self) -> str:
         return f"Viewer at {self.url}" if self.is_open else "Viewer, closed"
@@ -130,8 +135,7 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
     check("port", port, takes, is_whole(port) and 0 <= port < 65536, subject=what, error=PliantError)
     viser = needs("viser", "view", what)
     try:
-        # viser prints its own message; all threads share the terminal, so this is for a moment only
-        with contextlib.redirect_stdout(io.StringIO()):
+        with _quiet():
             server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     except Exception as error:
         problem = f"{what}: no server on {host}, port {port}: {error}"
@@ -142,8 +146,24 @@ def served(what: str, *, port: int = 8080, host: str = "127.0.0.1", label: str =
     server.scene.configure_environment_map(None)
     server.scene.add_light_hemisphere("/light/sky", sky_color=(255, 255, 255), ground_color=(70, 72, 80), intensity=2.1)
     server.scene.add_light_directional("/light/front", intensity=1.1, position=(6.2, -7.2, 3.1), cast_shadow=False)
+    # beside the scene: a panel that floats would cover the robot
+    server.gui.main_panel.dock_right()
     server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(38, 92, 150))
     return Viewer(server, host)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the messages of viser, which writes with rich: to the terminal, or past it into a cell of a notebook.
+
+    All threads share rich's console, so this is for a moment only.
+    """
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        yield
+    finally:
+        console.quiet = before
 
 
 @contextlib.contextmanager

@@ -14,7 +14,9 @@ from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion
 from pliant.robot import Robot
 from pliant.viewer.browser_scene import BrowserScene, log_scene
-from pliant.viewer.controls import joint_sliders, show_panel, speed_choice, time_plot
+from pliant.viewer.controls import camera_panel, joint_sliders, show_panel, speed_choice, time_plot
+from pliant.viewer.reading import Reading, read_panel
+from pliant.viewer.recorder import Recorder, record_panel
 from pliant.viewer.server import Clock, Viewer, opened
 
 RATE = 60.0  # most pictures a second
@@ -39,8 +41,18 @@ def view_robot(robot: Robot, q, *, ground, show, port, host, block, browser, det
         scene.draw(q[None])
         about = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {float(robot.mass):.4g} kg"
         viewer.server.gui.add_markdown("\n\n".join([about, *_notes(scene)]))
-        joint_sliders(viewer.server, robot, q, scene.size, lambda new: scene.draw(new[None]))
+        state = {"q": q}
+        reading = Reading(robot, (), lambda: (state["q"][None], None, None, None))
+        update = read_panel(viewer.server, scene, reading, [None])
+
+        def moved(new: np.ndarray) -> None:
+            state["q"] = new
+            scene.draw(new[None])
+            update()
+
+        joint_sliders(viewer.server, robot, q, scene.size, moved)
         show_panel(viewer.server, scene, has_forces=False)
+        camera_panel(viewer.server, scene)
     return viewer
 
 
@@ -61,13 +73,34 @@ def view_log(
         one = log if log.batch is None else log.robot(int(motion.indices[0]))
         move = time_plot(viewer.server, one, plot)
         player.on_change(lambda: move(player.t), every=0.1)
+        numbers = [None] if log.batch is None else motion.indices.tolist()
+        update = read_panel(viewer.server, scene, _reading(log, motion, player), numbers)
+        player.on_change(update, every=0.1)
         show_panel(viewer.server, scene, has_forces=motion.forces is not None)
+        camera_panel(viewer.server, scene)
+        record_panel(viewer.server, Recorder(viewer.server, player))
         for notes in _notes(scene):
             viewer.server.gui.add_markdown(notes)
         player.start()
         if play and len(motion.t) > 1:
             player.toggle()
     return viewer
+
+
+def _reading(log: Log, motion: LogMotion, player: "Player") -> Reading:
+    """The read-outs of a log at the time of its player."""
+    source = motion.source
+
+    def now() -> tuple[Any, ...]:
+        step = max(player.step, 0)
+        rows = [log.channels.get(name) for name in ("v", "tau", "forces")]
+        rows = [None if x is None else x[None, step] if log.batch is None else x[motion.indices, step] for x in rows]
+        forces = rows[2]
+        if forces is not None:
+            forces = forces.reshape(len(forces), -1, 3)
+        return motion.q[:, step], rows[0], rows[1], forces
+
+    return Reading(motion.robot, source.contacts if "forces" in log else (), now)
 
 
 def _notes(scene: BrowserScene) -> list[str]:
