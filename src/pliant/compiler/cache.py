@@ -164,8 +164,7 @@ def turn(key: str) -> Iterator[bool]:
                 # a few empty files for all entries, which stay, and not among them; opening one never waits
                 name = hashlib.sha256(f"{where.absolute()} {key[:2]}".encode()).hexdigest()[:12]
                 path = Path(tempfile.gettempdir()) / f"pliant-{os.getuid()}-{name}.turn"
-                flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
-                descriptor = os.open(path, flags, 0o600)
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
                 stack.callback(os.close, descriptor)
                 end = time.monotonic() + _PATIENCE
                 while time.monotonic() < end:
