@@ -187,7 +187,7 @@ def users_function(subject: str, field: str, cure: str, *, error: Kind = Simulat
         # of our own functions that were called with something wrong
         place = own_place(found)
         raise found if place is None else found.at(*place) from found
-    except (TypeError, AttributeError) as found:
+    except TypeError as found:
         more = "use the operators of scalars and functions of pliant.math, such as pliant.math.sin, in place of those "
         more += "of math or numpy"
         problem = f"{subject} cannot be traced: {type(found).__name__}: {found}"

@@ -26,7 +26,9 @@ from pliant.viewer.replay import replay_page
 
 def doors() -> Iterator[tuple[str, type]]:
     for owner in (LogExports, RobotExports):
-        yield from ((name, owner) for name, value in vars(owner).items() if inspect.isfunction(value))
+        yield from (
+            (name, owner) for name, value in vars(owner).items() if inspect.isfunction(value) and name[0] != "_"
+        )
     yield "view", pliant.Simulation
 
 

@@ -21,7 +21,7 @@ PATIENCE = 60.0  # seconds until something must have happened, on a slow machine
 def page(browser_path: str) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
-        page = browser.new_page(viewport={"width": 900, "height": 420})
+        page = browser.new_page(viewport={"width": 1200, "height": 700})
         yield page
         browser.close()
 
@@ -72,7 +72,7 @@ def test_dragging_pulls_a_body_and_a_click_names_it(page: Page) -> None:
         page.mouse.down()
         for k in range(1, 8):
             page.mouse.move(x + 12 * k, y)
-            page.wait_for_timeout(60)
+            page.wait_for_timeout(150)
         until(lambda: bool(runner.pulls), page)
         (pull,) = runner.pulls.values()
         runner.advance(5)

@@ -18,7 +18,6 @@ from pliant.viewer.replay import replay_page
 from pliant.viewer.server import served
 from pliant.viewer.stepping import Push, pushed
 from simulated_robots import started
-from view_logs import event_hopper
 
 
 def test_a_port_in_use_leads_to_the_next(capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,7 +253,6 @@ def test_live_runs_until_its_controller_fails() -> None:
     ({"controller": lambda t, q, v, kp: None, "gains": {"kp": (2, 1, 3)}}, "gain 'kp' of live is"),
     ({"show": "x"}, "no mark named 'x'"),
     ({"made": lambda: pliant.load("hopper")}, "live takes a simulation first, not Robot"),
-    ({"made": event_hopper}, r"goes from event to event .* sim.run\(2.0\).view\(\)"),
 ])  # fmt: skip
 def test_bad_live_calls_are_refused(arguments: dict, message: str) -> None:
     options = {"made": simulation, "block": False} | arguments

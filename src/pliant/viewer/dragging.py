@@ -35,8 +35,8 @@ class Dragging:
         robot = scene.robot
         mass = max(float(robot.mass), 1e-6)
         weight = mass * max(float(np.linalg.norm([float(g) for g in robot.gravity])), 1.0)
-        self.stiffness = STRENGTH * weight / scene.size
-        self.damping = 2 * DAMPING * math.sqrt(self.stiffness * mass)
+        self.per_metre = STRENGTH * weight / scene.size
+        self.per_speed = 2 * DAMPING * math.sqrt(self.per_metre * mass)
         self.pull: Pull | None = None
         self._camera = np.zeros(3)
         one = {"batched_wxyzs": np.array([[1.0, 0, 0, 0]]), "batched_positions": np.zeros((1, 3))}
@@ -70,7 +70,7 @@ class Dragging:
         if self.pull is None or phase == "start":
             X = self.node.pose_of(body)
             point = X[:3, :3].T @ (np.asarray(start) - origin - X[:3, 3])
-            self.pull = Pull(body, point, np.asarray(end) - origin, self.stiffness, self.damping, self.number)
+            self.pull = Pull(body, point, np.asarray(end) - origin, self.per_metre, self.per_speed, self.number)
             runner.pulls[self] = self.pull
         self.pull.target, self._camera = np.asarray(end) - origin, np.asarray(camera) - origin
 
@@ -83,7 +83,7 @@ class Dragging:
             return
         X = self.node.pose_of(pull.body)
         at = X[:3, 3] + X[:3, :3] @ pull.point
-        length = min(float(np.linalg.norm(force)) / self.stiffness, 2 * size)
+        length = min(float(np.linalg.norm(force)) / self.per_metre, 2 * size)
         # nearer to the camera and smaller as much, it is at the same place of the picture, and no body hides it
         at = self._camera + NEARER * (at - self._camera)
         place_arrows(self.arrow, at[None], force[None], np.array([NEARER * length]), NEARER * size)

@@ -42,16 +42,16 @@ class Pull:
     Attributes:
         body, point, robot: as of a `Push`.
         target: where it pulls the point to, in the world of the robot [m].
-        stiffness: [N/m].
-        damping: [N s/m].
+        per_metre: force for a distance [N/m].
+        per_speed: force against a velocity [N s/m].
         force: with which it pulled in the last period [N].
     """
 
     body: str
     point: np.ndarray
     target: np.ndarray
-    stiffness: float
-    damping: float
+    per_metre: float
+    per_speed: float
     robot: int | None = None
     force: np.ndarray | None = None
 
@@ -79,8 +79,8 @@ def pushed(sim: Simulation | EventSimulation, push: Push | Pull, dt: float) -> n
         impulse = np.broadcast_to(push.force * dt, r.shape)
     else:
         d, u = push.target - (X[..., :3, 3] + r), np.einsum("...ij,...j->...i", J, v[rows])
-        A = np.eye(3) + (push.stiffness * dt**2 + push.damping * dt) * (J @ to_velocities)
-        given = dt * (push.stiffness * d - (push.stiffness * dt + push.damping) * u)
+        A = np.eye(3) + (push.per_metre * dt**2 + push.per_speed * dt) * (J @ to_velocities)
+        given = dt * (push.per_metre * d - (push.per_metre * dt + push.per_speed) * u)
         impulse = np.linalg.solve(A, given[..., None])[..., 0]
         push.force = impulse.reshape(-1, 3)[0] / dt
     v[rows] += np.einsum("...ij,...j->...i", to_velocities, impulse)
