@@ -85,7 +85,7 @@ def measured(on: str, trials: int) -> None:
             cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
             for _ in range(2):
                 cluster.add_node(num_cpus=2)
-            environment["RAY_ADDRESS"] = cluster.address
+            environment["RAY_ADDRESS"] = str(cluster.address)
         command = [sys.executable, "-m", "bench.faults_sweep", "--drive", str(out), "--on", on, "--trials", str(trials)]
         began = time.perf_counter()
         there = _killed_twice(command, environment, out, trials)

@@ -1,7 +1,7 @@
 """What must hold before a release: versions agree, and what would be published installs and works everywhere.
 
     make release-check
-    python tests/release_check.py [--only versions package pythons lowest highest docs]
+    python tests/release_check.py [--only versions package pythons dependencies docs]
 
 Each step prints a line; the exit code is 1 if one fails. Environments lie in build/release. Pythons are those that are
 found here, 3.11 or newer; systems other than this one are the business of the workflows.
@@ -14,14 +14,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tomllib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "release"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LARGEST = 5_000_000
 """Bytes of a wheel: code, robots and small policies."""
 
@@ -87,47 +85,25 @@ def check_pythons() -> str:
     return ", ".join(there)
 
 
-def check_lowest() -> str:
-    """The lowest versions that pyproject.toml admits, of all extras: the demo and the smoke test."""
-    return _with_extras("lowest", lowest_versions())
-
-
-def check_highest() -> str:
-    """The newest versions of all extras."""
-    return _with_extras("highest", [])
+def check_dependencies() -> str:
+    """The lowest and the newest versions of all dependencies, each extra tried: `tests/dependencies.py`."""
+    printed = run(Path(sys.executable), str(ROOT / "tests" / "dependencies.py"))
+    return ", ".join(
+        line.partition(":")[0] for line in printed.splitlines() if line.startswith(("lowest:", "highest:"))
+    )
 
 
 def check_docs() -> str:
-    """The pages of the first hour, in the environment of the newest versions, with the installed package."""
-    python = environment("highest", sys.executable, is_new=False)
-    run(python, "-m", "pip", "install", "--quiet", "pytest")
-    pages = " or ".join(path.stem for path in sorted((ROOT / "docs" / "start").glob("*.md")))
-    selected = ["-q", "-p", "no:cacheprovider", "-k", f"start and ({pages})", str(ROOT / "tests" / "test_readme.py")]
-    run(python, "-m", "pytest", *selected, cwd=FOLDER)
-    return pages.replace(" or ", ", ")
-
-
-def _with_extras(name: str, pins: Sequence[str]) -> str:
-    python = environment(name, sys.executable)
-    constraints = FOLDER / f"{name}.txt"
-    constraints.write_text("\n".join(pins) + "\n", encoding="utf-8")
-    run(python, "-m", "pip", "install", "--quiet", "--constraint", str(constraints), f"{the_wheel()}[all]")
-    run(
-        python, "-I", str(ROOT / "examples" / "00_demo.py"), "--quick", "--out", str(FOLDER / f"{name}-out"), cwd=FOLDER
-    )
-    listed = run(python, "-m", "pip", "list", "--format", "freeze").split()
-    core = [
-        line for line in listed if line.split("==")[0] in ("numpy", "llvmlite", "sympy", "h5py", "matplotlib", "viser")
-    ]
-    return ", ".join(core)
-
-
-def lowest_versions() -> list[str]:
-    """Each bound ``name>=version`` of the core and of the extra "all", as ``name==version``."""
-    extras = PROJECT["optional-dependencies"]
-    all_of = next(iter(extras["all"])).partition("[")[2].rstrip("]").split(",")
-    bounds = [*PROJECT["dependencies"], *(bound for extra in all_of for bound in extras[extra])]
-    return sorted({bound.replace(">=", "==") for bound in bounds if ">=" in bound})
+    """The demo and the pages of the first hour, with the wheel and the newest versions in a new environment."""
+    python = environment("newest", sys.executable)
+    # what the tests of pages import, beside the extras
+    run(python, "-m", "pip", "install", "--quiet", f"{the_wheel()}[all]", "pytest", "hypothesis", "pin", "mujoco")
+    run(python, "-I", str(ROOT / "examples" / "00_demo.py"), "--quick", "--out", str(FOLDER / "out"), cwd=FOLDER)
+    pages = sorted(path.stem for path in (ROOT / "docs" / "start").glob("*.md"))
+    selected = f"start and ({' or '.join(pages)})"
+    test = str(ROOT / "tests" / "test_readme.py")
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", selected, test, cwd=FOLDER)
+    return f"demo, {', '.join(pages)}"
 
 
 def pythons() -> dict[str, str]:
@@ -144,14 +120,12 @@ def pythons() -> dict[str, str]:
     return found
 
 
-def environment(name: str, python: str, *, is_new: bool = True) -> Path:
+def environment(name: str, python: str) -> Path:
     """The Python of a virtual environment in build/release, made anew."""
     folder = FOLDER / name
-    path = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    if is_new or not path.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        run(Path(python), "-m", "venv", str(folder))
-    return path
+    shutil.rmtree(folder, ignore_errors=True)
+    run(Path(python), "-m", "venv", str(folder))
+    return folder / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
 def the_wheel() -> Path:
@@ -172,8 +146,8 @@ def run(python: Path, *arguments: str, cwd: Path = ROOT) -> str:
 
 
 STEPS: dict[str, Callable[[], str]] = {
-    "versions": check_versions, "package": check_package, "pythons": check_pythons, "lowest": check_lowest,
-    "highest": check_highest, "docs": check_docs,
+    "versions": check_versions, "package": check_package, "pythons": check_pythons,
+    "dependencies": check_dependencies, "docs": check_docs,
 }  # fmt: skip
 
 

@@ -50,7 +50,8 @@ def hold_gains(robot: Robot, q: Any) -> tuple[float, float]:
 
 def _pose(robot: Robot, q: Any) -> np.ndarray:
     pose = numbers("q", q, error=RobotError)
-    check("q", q, f"{robot.nq} finite numbers", pose.shape == (robot.nq,) and np.isfinite(pose).all(), error=RobotError)
+    is_right = pose.shape == (robot.nq,) and bool(np.isfinite(pose).all())
+    check("q", q, f"{robot.nq} finite numbers", is_right, error=RobotError)
     return pose
 
 
