@@ -63,7 +63,7 @@ class ExternalForce:
             raise PliantError(problem, subject=self._subject, field="start", cure="give the time at which it acts")
 
     def __getstate__(self) -> dict[str, Any]:
-        found = {what: getattr(self, what) for what in ("force", "torque")}
+        found: dict[str, Any] = {what: getattr(self, what) for what in ("force", "torque")}
         for what, x in found.items():
             if callable(x):
                 found[what] = kept(x, partial(FormulaRow.of, x, ("t",)), self._subject, what)
