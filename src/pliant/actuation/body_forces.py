@@ -66,7 +66,8 @@ class ExternalForce:
         found: dict[str, Any] = {what: getattr(self, what) for what in ("force", "torque")}
         for what, x in found.items():
             if callable(x):
-                found[what] = kept(x, partial(FormulaRow.of, x, ("t",)), self._subject, what)
+                of_time: Any = x
+                found[what] = kept(x, partial(FormulaRow.of, of_time, ("t",)), self._subject, what)
         return self.__dict__ | found
 
     @property
