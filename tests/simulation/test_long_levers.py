@@ -82,25 +82,14 @@ def balance(robot: Robot, q: np.ndarray, v: np.ndarray, dt: float, steps: int) -
     return found / found[0], seen.v[0]
 
 
-# an elastic limit keeps the energy, here four times. At 3 and 7.5 rad/s, where Coriolis forces were those of the start,
-# there was up to 35 times as much, and at 26 rad/s with those of the middle twice as much
-@pytest.mark.parametrize(
-    ("rate", "dt", "off"), [(3, 1e-3, 2e-3), (3, 5e-3, 4e-3), (7.5, 2e-3, 4e-3), (26, 1e-3, 0.01), (26, 2e-3, 0.06)]
-)
-def test_limits_that_are_hit_by_a_light_body_bring_no_energy_to_a_far_one(rate: float, dt: float, off: float) -> None:
+# an elastic limit keeps the energy, here four times; with Coriolis forces of the middle there was twice as much
+@pytest.mark.parametrize(("dt", "gain"), [(1e-3, 0.01), (2e-3, 0.06)])
+def test_limits_that_are_hit_by_a_light_body_bring_no_energy_to_a_far_one(dt: float, gain: float) -> None:
     robot = flail("fixed", limits=(-0.3, 0.3), restitution=1.0)
-    found, v = balance(robot, *thrown(robot, rate), dt, round(2.6 / rate / dt))
+    found, v = balance(robot, *thrown(robot, 26), dt, round(0.1 / dt))
     assert np.count_nonzero(np.diff(np.sign(v[:, 6]))) >= 4
-    # what is left is of order two or more in the turn of a step: 4.6 % at 0.05 rad
-    assert np.abs(found - 1).max() < off
-
-
-# the far body goes straight on; with Coriolis forces of the start the energy grew by 25 and 69 %
-@pytest.mark.parametrize("dt", [1e-3, 5e-3])
-def test_a_light_base_that_turns_against_its_hinge_keeps_the_energy_of_a_far_body(dt: float) -> None:
-    robot = flail("fixed")
-    found, _ = balance(robot, *thrown(robot, 3), dt, round(0.8 / dt))
-    assert np.abs(found - 1).max() < 3e-3
+    # what is left is of order two or more: 0.6 and 4.7 %
+    assert np.abs(found - 1).max() < gain
 
 
 # Coriolis forces at the start of the step gain 1.4 to 3.7 % within 0.3 s
@@ -116,10 +105,9 @@ def test_bodies_that_slide_far_out_gain_no_energy_at_any_rate(dt: float, rate: f
     assert found.min() > 0.998
 
 
-def test_which_robots_have_far_bodies() -> None:
+def test_what_may_slide_far_out() -> None:
     assert StepModel(flail("planar"), 1e-3, None).has_far_bodies
-    # 0.5 kg at 2 m turns with a base of 4e-4 kg m^2
-    assert StepModel(flail("fixed"), 1e-3, None).has_far_bodies
+    assert not StepModel(flail("fixed"), 1e-3, None).has_far_bodies
     slide = polar_point(1.0)
     assert StepModel(slide, 1e-3, None).has_far_bodies
     assert not StepModel(slide.with_joint("slide", limits=(0, 2)), 1e-3, None).has_far_bodies

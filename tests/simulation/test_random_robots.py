@@ -22,7 +22,6 @@ from pliant.simulation.model import StepModel
         (40, 76, 5e-3),  # lands, and goes on with Coriolis forces of the velocity after the impact on another way: 7 %
         (400, 12, 5e-3),  # positions corrected with the same joint velocities, a body 7 m out on a planar joint: 55 %
         (400, 19, 2e-3),  # Coriolis forces at the start with a body 4 m out, and of the middle of an impact: 6, 23 %
-        (20, 147, 5e-3),  # rolls with a body on a planar joint: Coriolis forces without the push of the ground, 1.05 %
         (23, 25, 2e-3),  # rolls with a spherical joint: Coriolis forces of the end without the push of the ground, 7 %
     ],
 )

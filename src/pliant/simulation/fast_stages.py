@@ -19,21 +19,14 @@ middle, through which an impact does not go; `turn_in_impacts` adds the last one
 velocity of a joint with three rotations is in axes that turn by 2u - v+, too: it changes by dt/2 v+ x u, half of what
 it takes to stay in space.
 
-Bodies far out, on a light base or on joints that slide without limits, have such levers that Coriolis forces at the
-start of a step bring energy at any rate, where joints turn against each other and the body itself hardly moves: these
-robots are always fast.
-
-What rests on the ground, rolls or slides goes on to be pushed as in the last step: fast robots expect the impulses of
-their contacts again (`_expected_pushes`). Without that, Coriolis forces are those of a motion that the ground does not
-hold, an error of order dt in the power of the step as long as another round is not worth it.
+Bodies far out on joints that slide without limits have such levers that Coriolis forces at the start of a step bring
+energy at any rate, where joints turn against each other and the body itself hardly moves: these robots are always fast.
 
 The correction of positions displaces bodies by s dt at once. With the same v+ there they would have another kinetic
 energy, so it changes as on any way, by -dt M^-1 C(q, s) v+ (`carry_along`).
 """
 
 from pliant.checks import is_zero
-from pliant.contact.constraint_rows import point_columns, relative
-from pliant.contact.solver import triples
 from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
@@ -44,12 +37,10 @@ from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot import Free, Spherical
 from pliant.robot.configurations import held_acceleration
-from pliant.scalar import Scalar, Scalars, abs, both, either, equal, minimum, negation, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, minimum, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_program import (
-    Record, StepProgram, any_of, largest_known, parts_of, poses_of, touches_of,
-)  # fmt: skip
+from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
 from pliant.spatial import Vector
 
@@ -64,9 +55,6 @@ _RATE = 20
 # predictions of the middle: with one alone, light bodies among heavy ones gain a share of (w dt)^2 a step
 _MIDDLES = 2
 
-LASTING = 4
-"""A lasting force is at most so many times that of gravity and of turning."""
-
 END_PREDICTIONS = 2
 """Of the velocity at the end of any step, for the forces of robots with spherical joints that nothing holds."""
 
@@ -79,10 +67,9 @@ _SHARES = 4
 _NEARLY = 0.999
 
 # a robot that goes by so much more or less than expected makes another round [rad or m]; with spherical joints, whose
-# Coriolis forces are half those of the end at any rate, that must not differ by what a contact does in a step, and
-# with long levers a joint that turns by 2 mrad moves the far body by that times its distance
+# Coriolis forces are half those of the end at any rate, that must not differ by what a contact does in a step
 _OTHERWISE = 0.002
-_OTHERWISE_CLOSE = 5e-5
+_OTHERWISE_BALLS = 5e-5
 
 # displacements by no more than this change the energy by parts in ten thousand of it [rad or m]
 _DISPLACED = 1e-4
@@ -137,12 +124,10 @@ def turn_fast(step: StepProgram) -> None:
     if not step.model.can_be_fast or step.model.closures:
         return
 
-    def prepared(m: StepModel, q, v, motion, impulses, saturated, grips, held, stop_low, stop_high, bounds=()):
+    def prepared(m: StepModel, q, v, motion, saturated, grips, held, stop_low, stop_high, bounds=()):
         laws = law_terms(m, motion["drives"], bounds, v, saturated, grips, held, stop_low, stop_high)
         factor = factor_of_step(m, q, laws.matrix(motion["A"]), laws.pins)
         pushes, jumps = laws.impulses([0] * m.robot.nv), [laws.jumps.get(d, 0) for d in range(m.robot.nv)]
-        for d, x in _expected_pushes(m, motion, v, impulses).items():
-            pushes[d] = pushes[d] + x
         return {"predictor": {"ldl": factor.record(), "start": factor.coordinates(v), "pushes": pushes, "jumps": jumps}}
 
     def turned(m: StepModel, q, v, motion, predictor, change, ahead, expects, lags=(0,)):
@@ -206,28 +191,6 @@ def turn_fast(step: StepProgram) -> None:
         step.add(whirled)
 
 
-def _expected_pushes(m: StepModel, motion: Record, v: Scalars, impulses: Scalars) -> dict[int, Scalar]:
-    """Impulses of contacts as in the last step, by dof: what rests, rolls or slides goes on to be pushed.
-
-    An impact does not last: of one, only so much counts as gravity and turning make a contact push within a step.
-    """
-    found: dict[int, Scalar] = {}
-    if not m.groups:
-        return found
-    g, poses = Vector(*m.robot.gravity), poses_of(motion)
-    weight, fastest = sqrt(g.dot(g)), largest_known([abs(v[d]) for d in m.turning_dofs])
-    parts = parts_of(impulses, [3 * len(group.names) for group in m.groups])
-    for k, (group, part) in enumerate(zip(m.groups, parts, strict=True)):
-        speed = sum((lever * abs(v[d]) for d, lever in group.levers.items()), 0)
-        most = LASTING * m.dt * m.robot.mass * (weight + speed * fastest)
-        for touch, p in zip(touches_of(motion, k), triples(part), strict=True):
-            share = minimum(1, most / sqrt(p.dot(p) + 1e-30))
-            columns = [point_columns(m.robot.mechanism, poses, i, touch.p) for i in (group.a, group.b)]
-            for d, column in relative(*columns).items():
-                found[d] = found.get(d, 0) + share * column.dot(p)
-    return found
-
-
 def turn_in_impacts(step: StepProgram) -> None:
     """Coriolis forces on the way that a robot takes in a step in which it lands (see the module)."""
     if not step.model.has_impacts:
@@ -286,7 +249,7 @@ def expect_turning(step: StepProgram) -> None:
             used, ways = ([a + b for a, b in zip(x, y, strict=True)] for x, y in ((used, lag), (end, new)))
             told = {"lag": new, "lags": [both(lands, is_known)]}
         off = largest_known([abs(a - b) for a, b in zip(ways, used, strict=True)])
-        differs = off * m.dt > (_OTHERWISE_CLOSE if m.has_balls or m.has_levers else _OTHERWISE)
+        differs = off * m.dt > (_OTHERWISE_BALLS if m.has_balls else _OTHERWISE)
         if m.has_balls:
             # the first round has taken forces at the start, which bring energy
             fastest = largest_known([abs(x) for x in (*v, *v_next)])

@@ -38,10 +38,6 @@ _FEW = 24
 # inertia of a dof that has none, relative to that of all
 _NO_INERTIA = 1e-12
 
-# a joint that turns so many times easier than if all others were held turns against another, with a far body at rest.
-# With 0.5 kg at 0.3 m from a light base and a hinge it is 135 times, and energy grew by 1 to 4 % in half a second
-_LEVERS = 100
-
 
 @dataclass(frozen=True, eq=False)
 class StepModel:
@@ -223,19 +219,10 @@ class StepModel:
 
     @cached_property
     def has_far_bodies(self) -> bool:
-        """Whether light bodies turn heavy ones that are far out, or may: Coriolis forces then need the step's middle.
-
-        A joint between bodies that slides without limits may carry them anywhere.
-        """
+        """Whether a joint between bodies slides without limits, so that what it carries may be anywhere."""
         links = (link for link in self.robot.mechanism.links if link.parent >= 0 and not link.is_mimic)
         sliding = {k.name for k in links if any(not is_zero(*S.linear) and is_zero(*S.angular) for S in k.kind.columns)}
-        is_loose = any(not (self.has_limits and has_limits(self.robot.joints[name])) for name in sliding)
-        return is_loose or self.has_levers
-
-    @cached_property
-    def has_levers(self) -> bool:
-        """Whether a joint turns so easily against another that it hardly moves what it carries: that is far out."""
-        return any(self.swing_eases[d] > _LEVERS for d in self.turning_dofs)
+        return any(not (self.has_limits and has_limits(self.robot.joints[name])) for name in sliding)
 
     @property
     def has_ball_springs(self) -> bool:

@@ -45,7 +45,6 @@ from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import (
-    LASTING,
     END_PREDICTIONS, carry_along, expect_turning, keep_energy, turn_as_expected, turn_fast, turn_in_impacts,
     turning_flags,
 )  # fmt: skip
@@ -72,6 +71,8 @@ from pliant.spatial import Transform, Vector
 
 _THREE_QUARTERS = 3 / 4
 
+# a lasting force is at most so many times that of gravity and of turning
+_LASTING = 4
 
 # contacts are near if they could meet within the step at twice their speed and this much more [m/s]
 _SPARE_SPEED = 5
@@ -322,7 +323,7 @@ def _expected_pushes(m: StepModel, q: Scalars, v: Scalars, impulses: Scalars) ->
         w = Vector(*(v[d] for d in dofs[3:]))
         for touch, p in zip(group.touches(poses, origin, m.ground), triples(part), strict=True):
             r, p = X.R.rotate_back(touch.p - X.p), X.R.rotate_back(p)
-            most = LASTING * m.dt * m.robot.mass * (sqrt(g.dot(g)) + w.dot(w) * sqrt(r.dot(r)))
+            most = _LASTING * m.dt * m.robot.mass * (sqrt(g.dot(g)) + w.dot(w) * sqrt(r.dot(r)))
             share = minimum(1, most / sqrt(p.dot(p) + 1e-30))
             for d, x in zip(dofs, (*p, *r.cross(p)), strict=True):
                 found[d] = found.get(d, 0) + x * share
