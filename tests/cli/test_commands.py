@@ -351,7 +351,7 @@ def test_the_page_of_the_documentation(program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "100")
     page = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\$ pliant (.*)\n((?:(?!\$ |```).*\n)*)", page, re.M)
-    assert len(shown) == 3
+    assert len(shown) == 4
     for command, expected in shown:
         done = program(*command.split())
         start = expected.partition("...\n")[0].rstrip()

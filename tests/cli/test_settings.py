@@ -225,12 +225,12 @@ def test_a_function_of_the_users_own(mine: Path) -> None:
     # it may import what lies beside it
     mine.with_name("gains_of_mine.py").write_text("KP = 3")
     mine.write_text("from gains_of_mine import KP\ndef policy(t, q, v):\n    return [KP]\n")
-    assert in_file(f"{mine}:policy")(0, 0, 0) == [3]
+    assert in_file(f"{mine}:policy", "--controller", "control.py:policy")(0, 0, 0) == [3]
 
 
 @pytest.mark.parametrize("name, message", [
     ("hodl", "no controller named 'hodl'; did you mean 'hold'"),
-    ("mine.py", "it takes FILE.py:FUNCTION"),
+    ("mine.py", "it takes FILE.py:NAME"),
     ("none.py:policy", "there is no file none.py"),
     ("mine.py:polcy", "did you mean 'policy'"),
     ("mine.py:number", "is 5; it takes a function"),

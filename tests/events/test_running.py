@@ -187,7 +187,7 @@ def test_a_simulation_takes_a_robot() -> None:
 @pytest.mark.parametrize("state, text", [
     ({"q": [0, 0, 0]}, r"q has shape \(3,\); it takes \(2,\)"),
     ({"v": [math.nan, 0]}, "v is not finite at 'x'"),
-    ({"q": "here"}, "q has shape"),
+    ({"q": "here"}, "q is 'here'; it takes real numbers"),
     ({"t": math.inf}, "t is inf"),
 ])  # fmt: skip
 def test_wrong_states(state, text: str) -> None:

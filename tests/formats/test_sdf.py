@@ -5,6 +5,7 @@ Expected poses are worked out by hand from the format's rules (sdformat.org/spec
 """
 
 import logging
+from collections.abc import Iterator
 import math
 from pathlib import Path
 
@@ -18,7 +19,16 @@ from pliant.formats import load_sdf
 from pliant.formats.sdf_tree import Edge, largest_tree
 from pliant.robot import Robot
 
-logging.getLogger("pliant.findings").setLevel(logging.CRITICAL)
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Findings are read from reports here, not from the log."""
+    findings = logging.getLogger("pliant.findings")
+    level = findings.level
+    findings.setLevel(logging.CRITICAL)
+    yield
+    findings.setLevel(level)
+
 
 INERTIAL = "<inertial><mass>2</mass><inertia><ixx>.1</ixx><iyy>.2</iyy><izz>.25</izz></inertia></inertial>"
 WORLD = "<joint name='hold' type='fixed'><parent>world</parent><child>a</child></joint>"

@@ -45,7 +45,8 @@ def test_there_are_all_of_them() -> None:
 @pytest.mark.parametrize(("name", "owner"), list(doors()), ids=lambda x: getattr(x, "__name__", x))
 def test_it_is_the_function_behind(name: str, owner: type) -> None:
     method = getattr(owner, name)
-    assert "Args:" in (inspect.getdoc(method) or "")
+    if len(inspect.signature(method).parameters) > 1:
+        assert "Args:" in (inspect.getdoc(method) or "")
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(method))).body
     assert isinstance(definition, ast.FunctionDef)
     brought, answer = definition.body[-2:]
@@ -55,7 +56,7 @@ def test_it_is_the_function_behind(name: str, owner: type) -> None:
     # the same arguments; the function behind has no defaults, or the same ones
     own = list(inspect.signature(method).parameters.values())[1:]
     theirs = list(inspect.signature(behind).parameters.values())[1:]
-    if theirs[-1].kind is inspect.Parameter.VAR_KEYWORD:
+    if theirs and theirs[-1].kind is inspect.Parameter.VAR_KEYWORD:
         theirs = theirs[:-1] + list(inspect.signature(replay_page).parameters.values())[1:]
     assert [(p.name, p.kind) for p in own] == [(p.name, p.kind) for p in theirs]
     assert all(b.default in (b.empty, a.default) for a, b in zip(own, theirs, strict=True))

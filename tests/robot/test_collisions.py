@@ -185,7 +185,7 @@ def test_bad_options(options: dict[str, object], words: str) -> None:
     (Geometry("sphere", (float("nan"),)), "not positive"),
     (Geometry("mesh", file="a.stl"), "mesh: no reader for its file; give"),
     (Geometry("mesh", mesh=MeshFile("missing.stl")), "mesh: no file"),
-    (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found; give packages="),
+    (Geometry("mesh", mesh=MeshFile("package://lost/a.stl")), "mesh: package 'lost' not found in"),
     (Geometry("mesh", mesh=MeshFile("../outside.stl")), "leaves"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_reported(shape: Geometry, words: str) -> None:

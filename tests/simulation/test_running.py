@@ -71,7 +71,7 @@ def test_energy_in_the_log_is_that_of_the_functions() -> None:
 def test_every_keeps_the_start_the_end_and_some_between(every: int) -> None:
     sim, whole = ran(Simulation(PENDULUM), 0.02, [1])
     kept = sorted({0, 20, *range(0, 21, every)})
-    for controller in (None, lambda t, q, v: None):
+    for controller in (None, lambda t, q, v: [0.0]):
         _, log = ran(sim, 0.02, [1], controller=controller, every=1e-3 * every)
         np.testing.assert_array_equal(log.q, whole.q[kept])
         np.testing.assert_allclose(log.t, whole.t[kept], rtol=0, atol=1e-15)
@@ -128,7 +128,7 @@ def test_the_time_a_controller_gets_is_that_of_robots_that_move() -> None:
     sim.run(0.1)
     sim.reset(robots=[0])
     asked = []
-    sim.run(0.002, controller=lambda t, q, v: asked.append(t))
+    sim.run(0.002, controller=lambda t, q, v: asked.append(t) or [0.0])
     assert asked == pytest.approx([0.1, 0.101])
     sim.run(0.1)
     with pytest.warns(pliant.SimulationWarning):
@@ -137,7 +137,7 @@ def test_the_time_a_controller_gets_is_that_of_robots_that_move() -> None:
     assert sim.t == pytest.approx(0.05)
     assert sim.state.t == pytest.approx([0.05, 0.202, 0.05])
     asked.clear()
-    log = sim.run(0.002, controller=lambda t, q, v: asked.append(t))
+    log = sim.run(0.002, controller=lambda t, q, v: asked.append(t) or [0.0])
     assert asked == pytest.approx([0.05, 0.051])
     assert log.t == pytest.approx([0.05, 0.051, 0.052])
 
@@ -270,7 +270,8 @@ def test_a_controller_in_python(make: Make) -> None:
     sim.run(0.1, controller=controller, **options)
     step = 0.01 if options else 1e-3
     np.testing.assert_allclose(called, 0.5 + step * np.arange(round(0.1 / step)), atol=1e-12)
-    sim.run(0.01, controller=lambda t, q, v: None)  # None are zeros
+    with pytest.raises(pliant.SimulationError, match="returned nothing"):
+        sim.run(0.01, controller=lambda t, q, v: None)
     for wrong, field in (({"controller": controller, "u": [1.0]}, "u"), ({"commands": [1.0]}, "commands")):
         with pytest.raises(pliant.SimulationError) as error:
             sim.run(0.1, **wrong)

@@ -333,7 +333,7 @@ def test_controllers_that_cannot_be_compiled(controller, kind: type, message: st
 
 @pytest.mark.parametrize("controller, message", [
     (lambda t, q, v: -q[0], "controller '<lambda>' returned a single number for its controls; give a list of numbers"),
-    (lambda t, q, v: None, "controller '<lambda>' returned None for its controls"),
+    (lambda t, q, v: None, "controller '<lambda>' returned nothing for its controls"),
     (lambda t, q, v: [None], r"controller '<lambda>' returned \[None\] for its controls"),
     (lambda t, q, v: "fast", "controller '<lambda>' returned 'fast'"),
     (lambda t, q: [0], r"controller '<lambda>' is called with \(t, q, v\): too many positional arguments"),

@@ -53,7 +53,7 @@ def test_a_law_of_time_and_one_that_is_no_formula() -> None:
     eq = pliant.equations(hinge().with_motor("hinge", law=lambda u, q, v, t: u * pliant.math.sin(2 * t)))
     assert sympy.expand(eq.Q[0] - eq.u[0] * sympy.sin(2 * eq.symbols["t"]), trig=True) == 0
     robot = hinge().with_motor("hinge", law=lambda u, q, v, t: np.sin(q))
-    with pytest.raises(pliant.PliantError, match="law of motor 'hinge' cannot be written as a formula"):
+    with pytest.raises(pliant.PliantError, match="law of motor 'hinge' cannot be traced"):
         pliant.equations(robot)
 
 

@@ -20,7 +20,10 @@ def sweep(
     table: Annotated[str | None, typer.Option(help="file of the table: .csv or .parquet (default FOLDER.csv)")] = None,
     json: Json = False,
 ) -> None:
-    """Call a function at many points on many processors; what has been computed is not computed again."""
+    """Call a function at many points, on many processors.
+
+    What has been computed is not computed again.
+    """
     from pliant.cluster import load_sweep, status_of
     from pliant.cluster.settings_file import read_sweep
     from pliant.cluster.sweeping import sweep as run
