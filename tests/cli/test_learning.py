@@ -105,7 +105,7 @@ def test_tasks_of_own_files(program) -> None:
     )  # fmt: skip
     # a policy is data, and does not say which code runs
     told = program("play", "out/swing-0", "--log", "run.h5").err
-    assert "was trained for 'swing', which is no task of Pliant; give --task FILE.py:swing" in told
+    assert "was trained for 'swing', and Pliant has no task of that name; give --task FILE.py:swing" in told
     done = program("play", "out/swing-0", "--task", "mine.py:swing", "--log", "run.h5", "--seconds", "0.2")
     assert done.code == 0, done.err
     assert pliant.load_log("run.h5").t[-1] == pytest.approx(0.2)

@@ -96,7 +96,7 @@ def _outcome(report: Any) -> str:
 
 
 def _task(name: str) -> "Task":
-    """A task by name, or that of a file of the user's own; errors in its code are told with their place."""
+    """A task by its name, or from the user's own file; errors in that code are reported with their place."""
     from pliant.tasks import as_task, task
 
     if not is_in_file(name):
@@ -159,7 +159,7 @@ def play(
     name = task or str(policy.environment.get("task") or what)
     if task is None and name not in tasks():
         # a policy is data: it does not say which code runs
-        problem = f"{what} was trained for {name!r}, which is no task of Pliant"
+        problem = f"{what} was trained for {name!r}, and Pliant has no task of that name"
         cure = f"give --task FILE.py:{name} with the file that has it"
         raise PliantError(problem, subject=what, field="task", cure=cure)
     env = make(_task(name), batch=1)

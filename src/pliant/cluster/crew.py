@@ -343,3 +343,24 @@ def check_no_worker() -> None:
 
 def _nothing(held: dict[str, Any]) -> None:
     """A first call that does nothing: the worker is up."""
+
+
+class WithCrew:
+    """What has workers for as long as it lives: it ends them when it is closed, or at the end of a `with` block."""
+
+    _crew: Crew
+
+    @property
+    def lost(self) -> int:
+        """Workers that have ended and been replaced."""
+        return self._crew.lost
+
+    def close(self) -> None:
+        """End the workers."""
+        self._crew.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

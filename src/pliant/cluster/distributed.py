@@ -10,11 +10,11 @@ again.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pliant.cluster.crew import Crew
+from pliant.cluster.crew import Crew, WithCrew
 from pliant.cluster.messages import Answer, Call
 from pliant.cluster.rollouts import environment_of
 from pliant.cluster.rollouts import hold as hold_parts
@@ -44,7 +44,7 @@ class _Journal:
     steps: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
 
-class DistributedEnvironment:
+class DistributedEnvironment(WithCrew):
     """An environment on several workers, with the bits of the one that it was made of.
 
         with DistributedEnvironment(env, workers=4) as spread:
@@ -110,11 +110,6 @@ class DistributedEnvironment:
         return self.env.describe()
 
     # ---- running
-
-    @property
-    def lost(self) -> int:
-        """Workers that have ended and been replaced."""
-        return self._crew.lost
 
     def reset(self, seed: int | None = None) -> dict[str, np.ndarray]:
         """Begin new episodes of all robots, as `Environment.reset`."""
@@ -201,18 +196,6 @@ class DistributedEnvironment:
                 return found
         raise SimulationError(f"a worker ended {answers[min(left)].text.strip()}, again and again", field="workers",
                               cure="is there enough memory? give more workers or fewer robots")  # fmt: skip
-
-    # ---- the end
-
-    def close(self) -> None:
-        """End the workers."""
-        self._crew.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{self.env!r}, on {len(self._shares)} workers ({self._crew.on})"

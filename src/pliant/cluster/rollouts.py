@@ -5,12 +5,12 @@ of one process to the bit, whatever the shares, and whoever did them.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.checks import check, is_whole
-from pliant.cluster.crew import Crew
+from pliant.cluster.crew import Crew, WithCrew
 from pliant.cluster.messages import Call
 from pliant.cluster.shares import collected, rows_of, shares_of
 from pliant.environment import Environment
@@ -43,7 +43,7 @@ class Episodes(NamedTuple):
     observations: dict[str, np.ndarray]
 
 
-class Rollouts:
+class Rollouts(WithCrew):
     """Rollouts of a simulation or an environment on many workers, equal to local ones to the bit.
 
         with pliant.Rollouts(sim, workers=8) as rollouts:
@@ -91,11 +91,6 @@ class Rollouts:
         first = Call(hold, (type(what), parts, threads))
         self._crew = Crew(on, workers, threads=threads, first=first)
         self.workers = self._crew.size
-
-    @property
-    def lost(self) -> int:
-        """Workers that have ended and been replaced."""
-        return self._crew.lost
 
     def rollout(
         self,
@@ -158,16 +153,6 @@ class Rollouts:
         if self._share is not None:
             return shares_of(robots, -(-robots // self._share))
         return shares_of(robots, max(self.workers, min(_SHARES * self.workers, robots // _LEAST)))
-
-    def close(self) -> None:
-        """End the workers."""
-        self._crew.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Rollouts of {self.what!r} on {self.workers} workers ({self._crew.on})"

@@ -238,7 +238,9 @@ def coupled(plans: Iterable[JointPlan], tree: Tree, model: SdfModel, journal: Jo
         if isinstance(found, str):
             own.note("dropped", subject, found, line)
         elif found[1].joint not in able:
-            message = f"it is to follow {found[1].joint!r}, which is no joint of one axis in the tree: it is free"
+            message = (
+                f"it mimics {found[1].joint!r}, but the tree has no joint of one axis by that name: it moves freely"
+            )
             own.note("odd", subject, message, line)
         elif found[0] in followers or _leads(followers, found[1].joint, found[0]):
             own.note("odd", subject, f"joint {found[0]!r} would follow two joints or itself: not coupled", line)

@@ -62,6 +62,6 @@ def pose(element: Element | None, journal: Journal) -> Transform:
         return snapped_transform(Transform(rotation_from_rpy(roll, pitch, yaw), Vector(x, y, z)))
     length = math.hypot(*turn)
     if length == 0:
-        problem = "<pose> has the quaternion 0 0 0 0, which is no turn"
+        problem = "<pose> has the quaternion 0 0 0 0, which is not a rotation"
         raise journal.error(problem, element.line, subject="<pose>", field="pose")
     return snapped_transform(Transform(rotation_from_quaternion(*(e / length for e in turn)), Vector(x, y, z)))
