@@ -27,7 +27,7 @@ LAYERS = [
 TOP = {"__init__", "__main__"}
 """The package itself, which gathers the public names."""
 
-DOORS = {"robot/exports.py", "recording/exports.py", "simulation/simulation.py", "events/exports.py"}
+DOORS = {"robot/exports.py", "recording/exports.py", "simulation/exports.py", "events/exports.py"}
 """Files with methods that call a function of a layer above, imported in the body of the method."""
 
 HEAVY = {

@@ -18,6 +18,7 @@ import pliant
 from pliant.recording.exports import LogExports
 from pliant.scalar.formulas import Formula
 from pliant.recording.source import ground_of, ground_parts
+from pliant.simulation.exports import SimulationExports
 from pliant.spatial import Vector
 from pliant.robot.exports import RobotExports
 from pliant.robot.part_checks import law_text
@@ -25,11 +26,10 @@ from pliant.viewer.replay import replay_page
 
 
 def doors() -> Iterator[tuple[str, type]]:
-    for owner in (LogExports, RobotExports):
+    for owner in (LogExports, RobotExports, SimulationExports):
         yield from (
             (name, owner) for name, value in vars(owner).items() if inspect.isfunction(value) and name[0] != "_"
         )
-    yield "view", pliant.Simulation
 
 
 def test_there_are_all_of_them() -> None:
@@ -37,9 +37,11 @@ def test_there_are_all_of_them() -> None:
         LogExports: "save to_csv to_parquet to_npz to_mcap plot plot_phase plot_energy to_html to_video to_image view "
         "to_report",
         RobotExports: "to_dh symbolic to_image view",
+        SimulationExports: "view",
     }.items():
         assert set(names.split()) <= {name for name, own in doors() if own is owner}
     assert issubclass(pliant.Log, LogExports) and issubclass(pliant.Robot, RobotExports)
+    assert issubclass(pliant.Simulation, SimulationExports)
 
 
 @pytest.mark.parametrize(("name", "owner"), list(doors()), ids=lambda x: getattr(x, "__name__", x))

@@ -4,8 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from pliant.robot.contacts import with_default_contacts
 from pliant.signatures import explained
 from pliant.simulation.controllers import as_controller
 from pliant.simulation.diagnostics import Diagnostics
+from pliant.simulation.exports import SimulationExports
 from pliant.simulation.model import StepModel, as_forces, as_held
 from pliant.simulation.moving import Moving, in_use
 from pliant.simulation.noticing import Places, look, new_divergences, periods_apart, tell, troubles_of
@@ -33,17 +33,14 @@ from pliant.simulation.parameters import ParameterArrays, Parameters
 from pliant.simulation.pickling import parts_of, remade
 from pliant.simulation.programs import Kernels, Plan
 from pliant.simulation.rollout import Rollout, rollout
-from pliant.simulation.running import blocks_of, record, source_of
+from pliant.simulation.running import blocks_of, record
 from pliant.simulation.sensing import Readings, begun, keys_after, tell_rounding
 from pliant.simulation.state import Divergence, State, level_of_caller
 from pliant.simulation.watch import Watch
 
-if TYPE_CHECKING:
-    from pliant.viewer.server import Viewer
-
 
 @explained
-class Simulation:
+class Simulation(SimulationExports):
     """A robot, or a batch of them, moving in time.
 
         sim = pliant.Simulation(robot, dt=1e-3, ground=pliant.flat(), batch=4096)
@@ -456,53 +453,6 @@ class Simulation:
         """
         return rollout(self, states, controls, periods, channels, out, threads)
 
-    @explained
-    def view(
-        self,
-        controller: Callable[..., Any] | None = None,
-        *,
-        gains: Mapping[str, Any] | None = None,
-        robots: int | slice | Sequence[int] | None = None,
-        layout: str = "grid",
-        show: str | Iterable[str] | None = (),
-        follow: bool | None = True,
-        play: bool = True,
-        speed: float = 1.0,
-        port: int = 8080,
-        host: str = "127.0.0.1",
-        block: bool | None = None,
-        browser: bool = False,
-        detail: int = 80_000,
-        packages: str | Path | Iterable[str | Path] = (),
-    ) -> "Viewer":
-        """Run it in real time in the browser: push it, change gains and parameters, pause, reset.
-
-            sim.view(controller, gains={"kp": (0, 200, 80)})        # controller(t, q, v, kp=...)
-
-        It goes on from where it is; the parameters of ``varying`` get sliders.
-
-        Args:
-            controller: a function (t, q, v) -> u, as `run` takes it; an error that it raises is shown, and stops the
-                simulation until it is reset.
-            gains: numbers that the controller takes by name, with their range: (lowest, highest, first), or the
-                first only.
-            robots: the robots of a batch to show: an index, several, or a slice; None (default) for the first nine.
-                Pushes and sliders act on all.
-            layout, show, follow: as in `Log.view`.
-            play: whether to run at once.
-            speed: relative to real time.
-            port, host, block, browser, detail, packages: as in `Robot.view`.
-
-        Returns:
-            The viewer; its ``player`` is the `Runner`, its ``error`` the one that stopped the simulation.
-        """
-        from pliant.viewer.live import view_simulation
-
-        return view_simulation(
-            self, controller, gains=gains, robots=robots, layout=layout, show=show, follow=follow, play=play,
-            speed=speed, port=port, host=host, block=block, browser=browser, detail=detail, packages=packages,
-        )  # fmt: skip
-
     # ---- results
 
     @property
@@ -515,12 +465,6 @@ class Simulation:
         """Motor side, link side, deflections and spring forces of the flexible joints now."""
         check_flexible(self.robot)
         return self.kernels.flexibility(self.data.astype(float), self.parameters.data)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the robots as they are now, and the settings."""
-        from pliant.notebook.summaries import simulation_html
-
-        return simulation_html(self, source_of(self))
 
     def __repr__(self) -> str:
         robots = "one robot" if self.batch is None else f"{self.batch} robots"
