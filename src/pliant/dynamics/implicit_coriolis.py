@@ -34,7 +34,7 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.dynamics.pinned_factor import Rows
 from pliant.robot import Mechanism, Robot
 from pliant.robot.configurations import carried_velocity, held_matrix, straight_motion
-from pliant.scalar import Scalar, Scalars, maximum, minimum, select, sqrt
+from pliant.scalar import Scalar, Scalars, maximum, select, sqrt
 from pliant.spatial import Vector
 
 Matrix = Sequence[Scalars]
@@ -143,25 +143,30 @@ def impulses_but_turning(
     return [a + b for a, b in zip(impulses, turning, strict=True)]
 
 
+def slowed(v: Scalars, drift: Scalars, share: Scalar) -> list[Scalar]:
+    """A share of v, but for the part of it that stays."""
+    return [c + share * (a - c) for a, c in zip(v, drift, strict=True)]
+
+
 def smaller_share(
-    robot: Robot, q: Scalars, v: Scalars, ahead: Scalars, way: Scalars, drift: Scalars, share: Scalar, before: Scalar,
-    impulses: Scalars, M: Matrix | None, dt: Scalar,
+    robot: Robot, q: Scalars, now: Scalars, way: Scalars, drift: Scalars, share: Scalar, most: Scalar,
+    M: Matrix | None, dt: Scalar, spare: Scalar = 0,
 ) -> Scalar:  # fmt: skip
     """A share of the motion about the centre of mass with which less energy is gained, or none.
 
     Args:
-        ahead: v+; way: with which the robot gets half-way after the step, as a rule the same.
+        now: v+ with the share so far; way: with which the robot gets half-way after the step, as a rule the same.
         drift: the part of both that stays; share: of the rest, so far.
-        before: the kinetic energy `half_way` in the step before; impulses: of all other forces, which may change it.
+        most: the kinetic energy that there may be, that `half_way` in the step before and the work of all other forces.
+        spare: how much more does not matter.
     """
-    now, rate = ([c + share * (a - c) for a, c in zip(x, drift, strict=True)] for x in (ahead, way))
-    work = _dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], impulses)
     kept: Scalar = 0
     if robot.is_free and M is not None:
         moves = robot.mechanism.floating_links[0].dofs[:3]  # no other dof has a part in the drift
-        kept = _dot([drift[d] for d in moves], [M[d][d] * drift[d] for d in moves]) / 2
-    inner, allowed = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt, rate)) - kept, before + work - kept
-    return share * sqrt(minimum(1, maximum(allowed, 0) / maximum(inner, _NONE)))
+        kept = dot([drift[d] for d in moves], [M[d][d] * drift[d] for d in moves]) / 2
+    inner = kinetic_energy.algorithm(robot, *half_way(robot, q, now, M, dt, way)) - kept
+    allowed = maximum(most - kept, 0)
+    return share * select(inner <= allowed + spare, 1, sqrt(allowed / maximum(inner, _NONE)))
 
 
 def _coriolis(robot: Robot, q: Scalars, u: Scalars, M: Matrix, centers: Mapping[str, Vector]) -> list[list[Scalar]]:
@@ -173,12 +178,13 @@ def _coriolis(robot: Robot, q: Scalars, u: Scalars, M: Matrix, centers: Mapping[
     return C
 
 
-def _dot(a: Scalars, b: Scalars) -> Scalar:
+def dot(a: Scalars, b: Scalars) -> Scalar:
+    """a . b."""
     return sum((x * y for x, y in zip(a, b, strict=True)), 0)
 
 
 def _times(C: Matrix, v: Scalars) -> list[Scalar]:
-    return [_dot(row, v) for row in C]
+    return [dot(row, v) for row in C]
 
 
 def solved(

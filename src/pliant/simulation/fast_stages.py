@@ -31,7 +31,8 @@ from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
-    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, drift_of, half_way, impulses_but_turning, smaller_share,
+    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, dot, drift_of, half_way, impulses_but_turning, slowed,
+    smaller_share,
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
 from pliant.dynamics.newton_euler import newton_euler
@@ -70,6 +71,13 @@ _NEARLY = 0.999
 # Coriolis forces are half those of the end at any rate, that must not differ by what a contact does in a step
 _OTHERWISE = 0.002
 _OTHERWISE_BALLS = 5e-5
+
+# where it pushes on the ground and less than that, what those forces bring may be such a share of its energy a second
+_GAIN = 0.01
+_WORTH_WEIGHING = 2e-5
+
+# an impact at the place of its step, and not at its own, brings some energy or takes some; such a share may stay
+_SPARE = 0.05
 
 # displacements by no more than this change the energy by parts in ten thousand of it [rad or m]
 _DISPLACED = 1e-4
@@ -225,8 +233,10 @@ def _forces_of_turning(
 
 def expect_turning(step: StepProgram) -> None:
     """Another round for robots that turn fast, and otherwise than their Coriolis forces were taken for."""
-    if not step.model.expects_turning:
+    model = step.model
+    if not model.expects_turning:
         return
+    weighs = model.can_fail and not (model.has_balls or model.closures)
 
     def watched(m: StepModel, v_next, fast):
         now = largest_known([abs(v_next[d]) for d in m.turning_dofs])
@@ -254,53 +264,98 @@ def expect_turning(step: StepProgram) -> None:
             # the first round has taken forces at the start, which bring energy
             fastest = largest_known([abs(x) for x in (*v, *v_next)])
             differs = either(differs, both(equal(expects[0], 0), off * fastest * m.dt > _NEGLIGIBLE))
+        if weighs:
+            # an impact has a way of its own, and what whirls solves for the middle
+            plain = both(equal(whirls[0], 0), equal(landed[0], 0))
+            wrong = both(was_fast, off * m.dt > _WORTH_WEIGHING)
+            told |= {"suspect": [both(negation(differs), both(plain, wrong))], "taken": used}
         return {"settled": [select(differs, 0, settled[0])], "ahead": end, "expects": [is_known], **told}
 
+    def weighed(m: StepModel, q, v, v_next, motion, taken, ldl, w, start, free):
+        mean, other = ([(a + b) / 2 for a, b in zip(v, end, strict=True)] for end in (v_next, taken))
+        own, forces = (_forces_of_turning(m, q, x, motion, x, x) for x in (mean, other))
+        # of Coriolis forces that were taken for another motion, and the work of contacts
+        gain = m.dt * sum((u * (a - b) for u, a, b in zip(mean, own, forces, strict=True)), 0)
+        moving = 0
+        for D, after, before, alone in zip(ldl["D"], w, start, free, strict=True):
+            gain = gain + D * (after - alone) * (after + before) / 2
+            moving = moving + D * after * after / 2
+        return {"settled": [gain <= _GAIN * m.dt * moving]}
+
     step.stages.variable("has turned", 1)
+    if weighs:
+        step.stages.variable("suspect", 1)
+        step.stages.variable("taken", model.robot.nv)
+        step.add(lambda m: {"suspect": [0]})
     step.add(watched)
     with step.only_if("has turned"):
         step.add(compared)
+    if weighs:
+        with step.only_if("suspect"):
+            step.add(weighed)
 
 
 def keep_energy(step: StepProgram) -> None:
-    """Robots that whirl end the step without the energy that turning by much has brought."""
-    if not step.model.can_be_fast:
+    """Robots that whirl, or land fast, end the step without the energy that turning by much has brought."""
+    model = step.model
+    if not model.can_be_fast:
         return
-    nv = step.model.robot.nv
+    nv = model.robot.nv
     for name, size in {"drift": nv, "gains": nv, "before": 1, "share": 1, "is kept": 1}.items():
         step.stages.variable(name, size)
+    watched = "whirls"
+    if model.has_impacts:
+        watched = "is watched"
+        step.stages.variable(watched, 1)
+        step.stages.variable("work", 1)
+        step.add(lambda m, whirls, fast, landed: {"is watched": [any_of([whirls[0], both(fast[0], landed[0])])]})
 
-    def begun(m: StepModel, q, v, v_next, turning, impulse):
+    def begun(m: StepModel, q, v, v_next, v_mean, motion, change, whirls, turning, impulse):
         M = None if m.is_recursive else composite_inertia(m.robot, q)
         is_held = any_of([negation(equal(x, 0)) for part in impulse for x in part])
+        found, forces = {}, []
+        if m.has_impacts:
+            # robots that do not whirl have what is in the change of the step besides the forces at its start
+            own = _forces_of_turning(m, q, v, motion, v, v)
+            forces = [a + m.dt * b for a, b in zip(motion["first"], own, strict=True)]
+            is_slow = equal(whirls[0], 0)
+            turning = [select(is_slow, b - c, a) for a, b, c in zip(turning, forces, change, strict=True)]
         impulses = impulses_but_turning(m.robot, q, v, v_next, M, turning)
+        if m.has_impacts:
+            # an impact is over at once, and forces act on the way of the mean velocity
+            middle = [(a + b) / 2 for a, b in zip(v, v_next, strict=True)]
+            longer = [a - b for a, b in zip(v_mean, middle, strict=True)]
+            found = {"work": [dot(middle, impulses) + dot(longer, forces)]}
         half = half_way(m.robot, q, v, M, -m.dt)
         return {
             "drift": drift_of(m.robot, q, half, impulses, is_held),
             "gains": impulses,
             "before": [kinetic_energy.algorithm(m.robot, *half)],
             "share": [1],
+            **found,
         }
 
-    def lowered(m: StepModel, q, v, v_next, v_mean, drift, gains, before, share, landed):
+    def lowered(m: StepModel, q, v, v_next, v_mean, drift, gains, before, share, whirls, landed, work=(0,)):
         M = None if m.is_recursive else composite_inertia(m.robot, q)
         # the second half of the way
         lands = negation(equal(landed[0], 0)) if m.can_land else False
         way = [b + select(lands, 2 * (a - b), 0) for a, b in zip(v_mean, v_next, strict=True)]
-        new = smaller_share(m.robot, q, v, v_next, way, drift, share[0], before[0], gains, M, m.dt)
+        now, way = (slowed(x, drift, share[0]) for x in (v_next, way))
+        done = dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], gains)
+        spare = 0
+        if m.has_impacts:
+            done, spare = select(lands, work[0], done), select(equal(whirls[0], 0), _SPARE * before[0], 0)
+        new = smaller_share(m.robot, q, now, way, drift, share[0], before[0] + done, M, m.dt, spare)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 
     def kept(m: StepModel, v_next, v_mean, drift, share):
-        def slower(v: Scalars) -> list[Scalar]:
-            return [c + share[0] * (a - c) for a, c in zip(v, drift, strict=True)]
+        return {name: slowed(x, drift, share[0]) for name, x in (("v next", v_next), ("v mean", v_mean))}
 
-        return {"v next": slower(v_next), "v mean": slower(v_mean)}
-
-    with step.only_if("whirls"):
+    with step.only_if(watched):
         step.add(begun)
-    with step.stages.loop(_SHARES, when="whirls", until="is kept"):
+    with step.stages.loop(_SHARES, when=watched, until="is kept"):
         step.add(lowered)
-    with step.only_if("whirls"):
+    with step.only_if(watched):
         step.add(kept)
 
 
