@@ -42,11 +42,15 @@ Visited = tuple[list[Scalar], list[Scalar], Scalar]
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
 
-# what a contact moves along its normal by rounding, relative to what it moves across, and squared
-_UNMOVED = {"float64": 1e-24, "float32": 1e-12}
+# what a contact moves along its normal by rounding, relative to what it moves across, and squared: of places 1 m from the
+# base, a few ulp, over a lever of some cm
+_UNMOVED = {"float64": 1e-24, "float32": 1e-9}
 
 # the matrix of one that does not: any impulse would do nothing [1/kg]
 _HEAVY = 1e9
+
+ANY_SPEED = -1e15
+"""What a contact keeps that is open: any velocity [m/s]."""
 
 # angular velocities count as velocities with this lever [m]
 _LEVER = 0.1
@@ -230,8 +234,16 @@ def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, gained: 
 
 def with_targets(rows: Record, targets: Scalars) -> Record:
     """The rows of a group whose contacts keep these velocities along their normals at least."""
-    contacts = [{**c, "target": target} for c, target in zip(rows["contacts"], targets, strict=True)]
-    return {**rows, "contacts": contacts}
+    given = zip(rows["contacts"], targets, strict=True)
+    return {**rows, "contacts": [{**c, "target": least_speed(c, target)} for c, target in given]}
+
+
+def least_speed(contact: Record, target: Scalar) -> Scalar:
+    """The velocity along its normal that a contact keeps at least: any, if no joint moves it along that.
+
+    Its impulse would do nothing, and so could be any, as would be that of its friction.
+    """
+    return select(contact["G"][5] < _HEAVY, target, ANY_SPEED)
 
 
 def without(group: Group, rows: Record, w: Scalars, impulse: Scalars, stays: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pliant.checks import is_zero
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals
 from pliant.contact.landing import closing_speed, mean_of, nearness
-from pliant.contact.solver import triples, without
+from pliant.contact.solver import ANY_SPEED, triples, without
 from pliant.dynamics.gyroscopic import spin_after_impact
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
@@ -26,9 +26,6 @@ from pliant.spatial import Vector
 # a share of the energy of an impact that is gained by rounding only, and one that forces within the step may bring
 _GAIN = 1e-5
 _FORCES = 5e-3
-
-# what a contact that is open keeps: any velocity [m/s]
-_ANY = -1e9
 
 # what is faster than a limit that touches is closed, but for rounding
 _FASTER = 1 + 1e-6
@@ -172,7 +169,7 @@ def _land(step: StepProgram) -> None:
             asked = asked_of(m, k, rows, start, approach, gained, plastic)
             stays = [a.stays(p.z, first[0]) for a, p in zip(asked, forces(m, k, impulse), strict=True)]
             w, impulse = without(m.groups[k], rows, w, impulse, stays)
-            targets = [select(on, a.end, _ANY) for a, on in zip(asked, stays, strict=True)]
+            targets = [select(on, a.end, ANY_SPEED) for a, on in zip(asked, stays, strict=True)]
             return {"w": w, "impulse": impulse, "target": targets}
 
         with step.only_if(f"near {k}"):

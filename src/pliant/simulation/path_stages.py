@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pliant.actuation.joint_forces import is_saturable
 from pliant.contact.newton import basis_of
 from pliant.contact.path import LONGEST, GroundGroup, GroundLaw, JointLaw, Laws, Walk, impulses, pieces, walked
-from pliant.contact.solver import constraint_rows
+from pliant.contact.solver import constraint_rows, least_speed
 from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select
 from pliant.simulation.joint_stages import UNSOLVED, motor_shafts
 from pliant.simulation.model import StepModel
@@ -161,7 +161,7 @@ def _ground_group(
     for own, normal in zip(rows["contacts"], target, strict=True):
         B = basis_of(own) if len(J) > 3 else [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
         mu, (slip_x, slip_y) = select(equal(smooth[0], 0), own["mu"], 0), own["slip"]
-        contacts.append(GroundLaw(B, Vector(slip_x, slip_y, normal), mu, g))
+        contacts.append(GroundLaw(B, Vector(slip_x, slip_y, least_speed(own, normal)), mu, g))
     return GroundGroup(negation(equal(near[0], 0)), J, contacts)
 
 
