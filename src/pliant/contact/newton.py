@@ -126,8 +126,9 @@ def heading(
     n = len(V)
     speeds = [_off_target(c, _along(B, V)) for c, B in zip(contacts, bases, strict=True)]
     given = _given(contacts, speeds, impulses)
-    now = [_rest(_law(p * gain - u, mu, rounding), p, gain) for u, p, gain, mu in given]
-    pieces = [_piece(u, p, gain, mu, rounding, share) for u, p, gain, mu in given]
+    laws = [_Cut.of(p * gain - u, mu, rounding) for u, p, gain, mu in given]
+    now = [_rest(law.f, p, gain) for law, (_, p, gain, _) in zip(laws, given, strict=True)]
+    pieces = [_piece(p * gain - u, p, gain, mu, law, share) for law, (u, p, gain, mu) in zip(laws, given, strict=True)]
 
     # both sides times ``share``: H is one over it at contacts that stick
     H: list[list[Scalar]] = [[0] * n for _ in range(n)]
@@ -147,7 +148,10 @@ def heading(
         Vector(*((a[r] - _dot(h[r], list(du))) * (1 / share) for r in range(3)))
         for (a, h), du in zip(pieces, moves, strict=True)
     ]
-    residual = _largest([_rest(_exact(p * gain - u, mu), p, gain) for u, p, gain, mu in given])
+    residual = _largest([
+        _rest(_exact(p * gain - u, mu, law.size, law.size_inverse), p, gain)
+        for law, (u, p, gain, mu) in zip(laws, given, strict=True)
+    ])  # fmt: skip
     return Heading(speeds, moves, changes, _size(now), _off_law(given, moves, changes, rounding, 1), residual)
 
 
@@ -225,51 +229,84 @@ def _off_target(contact: Record, u: Vector) -> Vector:
     return Vector(u.x - slip_x, u.y - slip_y, u.z - contact["target"])
 
 
-def _exact(z: Vector, mu: Scalar) -> Vector:
-    """f(z) without rounding."""
+def _exact(z: Vector, mu: Scalar, size: Scalar, size_inverse: Scalar) -> Vector:
+    """f(z) without rounding, with |z_t| and its inverse."""
     n = maximum(z.z, 0)
-    bound, size2 = mu * n, z.x * z.x + z.y * z.y
-    cut = select(size2 > bound * bound, bound / sqrt(maximum(size2, _TINY)), 1)
+    bound = mu * n
+    cut = select(size > bound, bound * size_inverse, 1)
     return Vector(z.x * cut, z.y * cut, n)
 
 
 def off_law(u: Vector, p: Vector, g: Scalar, mu: Scalar) -> Scalar:
     """How far a contact is from Coulomb's law [m/s]."""
-    rest = _rest(_exact(p * g - u, mu), p, g)
+    z = p * g - u
+    size = sqrt(z.x * z.x + z.y * z.y + _TINY)
+    rest = _rest(_exact(z, mu, size, 1 / size), p, g)
     return sqrt(rest.dot(rest))
+
+
+class _Cut(NamedTuple):
+    """f(z) with rounded corners, and what its derivative is made of.
+
+    Attributes:
+        f: the law; size: |z_t|; n_slope: df_n / dz_n.
+        bound: mu f_n; inverse: 1 / (bound + what the corner leaves of size - bound); slope: its derivative by that.
+        size_inverse: 1 / size.
+    """
+
+    f: Vector
+    size: Scalar
+    n_slope: Scalar
+    bound: Scalar
+    inverse: Scalar
+    slope: Scalar
+    size_inverse: Scalar
+
+    @classmethod
+    def of(cls, z: Vector, mu: Scalar, rounding: Scalar) -> "_Cut":
+        """At z. Two divisions are enough for four inverses."""
+        n, n_root, bound, size, over, root = _corners(z, mu, rounding)
+        both_roots, both_sizes = 1 / (n_root * root), 1 / (size * over)
+        inverse, size_inverse = size * both_sizes, over * both_sizes
+        cut = bound * inverse
+        return cls(
+            f=Vector(z.x * cut, z.y * cut, n), size=size, bound=bound, inverse=inverse, size_inverse=size_inverse,
+            n_slope=(1 + z.z * root * both_roots) / 2, slope=(1 + (size - bound) * n_root * both_roots) / 2,
+        )  # fmt: skip
+
+
+def _corners(z: Vector, mu: Scalar, rounding: Scalar) -> tuple[Scalar, ...]:
+    """f_n and its root, the bound, |z_t|, the larger one of both with a rounded corner, and its root."""
+    extra = 4 * rounding * rounding + _TINY
+    n_root = sqrt(z.z * z.z + extra)
+    n = (z.z + n_root) / 2
+    bound, size = mu * n, sqrt(z.x * z.x + z.y * z.y + _TINY)
+    x = size - bound
+    root = sqrt(x * x + extra)
+    return n, n_root, bound, size, bound + (x + root) / 2, root
 
 
 def _law(z: Vector, mu: Scalar, rounding: Scalar) -> Vector:
     """f(z) with rounded corners."""
-    extra = 4 * rounding * rounding + _TINY
-    n = (z.z + sqrt(z.z * z.z + extra)) / 2
-    bound, size = mu * n, sqrt(z.x * z.x + z.y * z.y + _TINY)
-    x = size - bound
-    cut = bound / (bound + (x + sqrt(x * x + extra)) / 2)
+    n, _, bound, _, over, _ = _corners(z, mu, rounding)
+    cut = bound / over
     return Vector(z.x * cut, z.y * cut, n)
 
 
-def _piece(
-    u: Vector, p: Vector, g: Scalar, mu: Scalar, rounding: Scalar, share: float
-) -> tuple[Vector, list[list[Scalar]]]:
+def _piece(z: Vector, p: Vector, g: Scalar, mu: Scalar, law: _Cut, share: float) -> tuple[Vector, list[list[Scalar]]]:
     """a and H of dp = a - H du, both times ``share``."""
-    z, extra = p * g - u, 4 * rounding * rounding + _TINY
-    root = sqrt(z.z * z.z + extra)
-    n, dn = (z.z + root) / 2, (1 + z.z / root) / 2
-    bound, size = mu * n, sqrt(z.x * z.x + z.y * z.y + _TINY)
-    x = size - bound
-    root = sqrt(x * x + extra)
-    slope = (1 + x / root) / 2
-    inverse = 1 / (bound + (x + root) / 2)
-    cut = bound * inverse
+    size, inverse, slope, dn = law.size, law.inverse, law.slope, law.n_slope
+    cut = law.bound * inverse
     # f_t = cut z_t: along z_t, across it, and with z_n
-    d = Vector(z.x / size, z.y / size, 0)
+    d = Vector(z.x * law.size_inverse, z.y * law.size_inverse, 0)
     along = cut * (1 - size * inverse * slope)
     with_n = size * inverse * (1 - cut * (1 - slope)) * mu * dn
-    rest = _rest(Vector(z.x * cut, z.y * cut, n), p, g)
+    rest = _rest(law.f, p, g)
     # E = g (1 + share - F) is triangular: across, along, and along the normal
-    scale = share / g
-    across_inverse, along_inverse, n_inverse = (scale / (1 + share - part) for part in (cut, along, dn))
+    stiff_across, stiff_along, stiff_n = (1 + share - part for part in (cut, along, dn))
+    scale = share / (g * stiff_across * stiff_along * stiff_n)
+    across_inverse = scale * stiff_along * stiff_n
+    along_inverse, n_inverse = scale * stiff_across * stiff_n, scale * stiff_across * stiff_along
     a_n = rest.z * n_inverse
     a_along = along_inverse * (rest.x * d.x + rest.y * d.y + with_n * g * a_n / share)
     a_across = across_inverse * (rest.y * d.x - rest.x * d.y)
@@ -292,23 +329,23 @@ def _rest(f: Vector, p: Vector, g: Scalar) -> Vector:
 
 
 def solved(matrix: Sequence[Scalars], b: Scalars) -> list[Scalar]:
-    """The solution of a linear system by modified Gram-Schmidt, b among the columns: no pivots, and stable."""
+    """The solution of a linear system by modified Gram-Schmidt, b among the columns: no pivots, and stable.
+
+    Columns are not normalised, so that no root is taken.
+    """
     n = len(b)
     columns = [[matrix[r][c] for r in range(n)] for c in range(n)] + [list(b)]
     R: list[list[Scalar]] = [[0] * (n + 1) for _ in range(n)]
-    inverses: list[Scalar] = []
     for j in range(n):
-        inverses.append(1 / sqrt(maximum(_dot(columns[j], columns[j]), _TINY)))
-        q = [x * inverses[j] for x in columns[j]]
+        inverse = 1 / maximum(_dot(columns[j], columns[j]), _TINY)
         for k in range(j + 1, n + 1):
-            R[j][k] = _dot(q, columns[k])
-            columns[k] = [x - y * R[j][k] for x, y in zip(columns[k], q, strict=True)]
+            R[j][k] = _dot(columns[j], columns[k]) * inverse
+            columns[k] = [x - y * R[j][k] for x, y in zip(columns[k], columns[j], strict=True)]
     x: list[Scalar] = [0] * n
     for j in reversed(range(n)):
         x[j] = R[j][n]
         for k in range(j + 1, n):
             x[j] = x[j] - R[j][k] * x[k]
-        x[j] = x[j] * inverses[j]
     return x
 
 

@@ -30,7 +30,7 @@ from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_slidi
 from pliant.contact.landing import Arrival, arrival
 from pliant.contact.moments import moment_at
 from pliant.contact.touching import Group, Touch
-from pliant.robot import Mechanism
+from pliant.robot import Free, Mechanism
 from pliant.scalar import Scalar, Scalars, abs, maximum, minimum, select
 from pliant.spatial import Symmetric3, Transform, Vector
 
@@ -42,9 +42,11 @@ Visited = tuple[list[Scalar], list[Scalar], Scalar]
 # a penetration is taken back with this speed at most [m/s]
 _CORRECTION_SPEED = 1
 
-# what a contact moves along its normal by rounding, relative to what it moves across, and squared: of places 1 m from the
-# base, a few ulp, over a lever of some cm
-_UNMOVED = {"float64": 1e-24, "float32": 1e-9}
+# what a contact moves along its normal by rounding, relative to what it moves across, and squared
+_UNMOVED = {"float64": 1e-24, "float32": 1e-12}
+
+# the same of joints alone: a few ulp of places 1 m from the base, over a lever of some cm
+_STILL = {"float64": 1e-24, "float32": 1e-9}
 
 # the matrix of one that does not: any impulse would do nothing [1/kg]
 _HEAVY = 1e9
@@ -74,6 +76,7 @@ def group_rows(
     Y = [eliminated(factor, group.support, columns, axis) for columns, axis in wanted]
     DY = [response(row) if response else scaled(row, group.support, factor["D_inverse"]) for row in Y]
     rows: Record = {"Y": Y, "DY": DY, "contacts": []}
+    still = _still(mechanism, group, poses, touches, axes, precision)
     if has_six:
         rows["K"] = [
             [sum((a * b for a, b in zip(Y[r], DY[c], strict=True)), 0) if c <= r else 0 for c in range(6)]
@@ -94,6 +97,8 @@ def group_rows(
             "depth": maximum(-touch.gap - SLOP, 0) / dt,
             "mu": mu,
         }
+        if still:
+            contact["still"] = still[len(rows["contacts"]) - 1]
     rows["moments"] = [_moment_rows(rows, k, group.torsion[k], group.rolling[k]) for k in group.turning]
     return rows
 
@@ -108,6 +113,26 @@ def _constraints(
         return [(points, axis) for axis in (*tangents_of(touches[0].normal), touches[0].normal)]
     turns = relative(turn_columns(mechanism, poses, group.a), turn_columns(mechanism, poses, group.b))
     return [(columns, Vector.unit(k)) for columns in (points, turns) for k in range(3)]
+
+
+def _still(
+    mechanism: Mechanism, group: Group, poses: Sequence[Transform], touches: Sequence[Touch],
+    axes: Sequence[tuple[Vector, Vector, Vector]], precision: str,
+) -> list[Scalar]:  # fmt: skip
+    """Whether no joint moves a contact along its normal, such as a ball about the only hinge; empty if any can.
+
+    That is a matter of kinematics: what friction in joints holds may still be moved.
+    """
+    above = [{i, *mechanism.ancestors(i)} if i >= 0 else set() for i in (group.a, group.b)]
+    if any(isinstance(mechanism.links[i].kind, Free) for i in above[0] ^ above[1]):
+        return []
+    found: list[Scalar] = []
+    for touch, (tx, ty, n) in zip(touches, axes, strict=True):
+        ends = (point_columns(mechanism, poses, i, touch.p) for i in (group.a, group.b))
+        columns = list(relative(*ends).values())
+        along, *across = (sum((c.dot(axis) * c.dot(axis) for c in columns), 0) for axis in (n, tx, ty))
+        found.append(along <= (across[0] + across[1]) * _STILL[precision])
+    return found
 
 
 def constraint_rows(
@@ -243,7 +268,7 @@ def least_speed(contact: Record, target: Scalar) -> Scalar:
 
     Its impulse would do nothing, and so could be any, as would be that of its friction.
     """
-    return select(contact["G"][5] < _HEAVY, target, ANY_SPEED)
+    return select(contact["still"], ANY_SPEED, target) if "still" in contact else target
 
 
 def without(group: Group, rows: Record, w: Scalars, impulse: Scalars, stays: Sequence[Scalar]) -> list[list[Scalar]]:
