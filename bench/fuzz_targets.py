@@ -15,6 +15,7 @@ import numpy as np
 
 import pliant
 from bench.fuzz_workers import Target, WrongError
+from bench.log_mutations import mutated_log
 from bench.mutations import mutated_archive, mutated_bytes, mutated_lines, mutated_xml
 from bench.nonsense_calls import NonsenseCalls
 
@@ -210,7 +211,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
     ),
     "mesh": lambda: Files(_mesh_samples, mutated_bytes, _mesh),
     "dh": lambda: Files(_dh_samples, mutated_lines, _dh),
-    "log": lambda: Files(_log_samples, mutated_bytes, _log),
+    "log": lambda: Files(_log_samples, mutated_log, _log),
     "settings": lambda: Files(lambda: [("run.toml", _SETTINGS)], mutated_lines, _settings),
     "terrain": lambda: Files(lambda: _texts("examples/terrain.toml"), mutated_lines, _terrain),
     "policy": lambda: Files(_policy_samples, mutated_archive, _policy),

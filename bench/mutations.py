@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-__all__ = ["mutated_archive", "mutated_bytes", "mutated_lines", "mutated_xml"]
+__all__ = ["mutated_archive", "mutated_bytes", "mutated_in_place", "mutated_lines", "mutated_xml"]
 
 VALUES = (
     "", " ", "0", "-0", "-1", "1", "1e-300", "1e300", "1e400", "-1e400", "nan", "inf", "-inf", "0x10", "1_000", "1,5",
@@ -52,6 +52,11 @@ def mutated_bytes(rng: np.random.Generator, data: bytes) -> bytes:
     for _ in range(_few(rng)):
         data = _BYTES[rng.integers(len(_BYTES))](rng, data)
     return data
+
+
+def mutated_in_place(rng: np.random.Generator, data: bytes) -> bytes:
+    """With some bytes or numbers changed, and as long as before."""
+    return (_flipped, _numbered)[rng.integers(2)](rng, data)[: len(data)]
 
 
 def mutated_lines(rng: np.random.Generator, data: bytes) -> bytes:

@@ -14,7 +14,7 @@ import pliant
 from pliant.errors import PliantError, SimulationWarning
 from pliant.simulation import running
 from pliant.storage import LogWriter, writing
-from pliant.storage.hdf5 import trim
+from pliant.storage.readable_file import trim
 from simulated_robots import LEG, leg_started
 from view_logs import event_hopper
 

@@ -3,24 +3,21 @@
 A file may be cut off, damaged, or made to do harm: links and datasets that lead to other files are refused, so are
 filters other than those that Pliant uses, and every size is compared with what is stored before memory is allocated.
 
-The superblock at the head of a file says whether a program writes to it and how long the file is. The library refuses
-files in which either is wrong, as after a program was killed, although all that was flushed is in order. So it reads a
-corrected superblock; the file itself is not changed. docs/decisions/0016 has the alternatives.
+The library reads through `pliant.storage.readable_file`, which corrects the head and checks what it would hang on.
 """
 
 import contextlib
 import json
 import math
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pliant.errors import PliantError, bad_value, needs
-from pliant.files.writing import PlacedFile
+from pliant.storage.readable_file import SIGNATURE, ReadableFile
 
 FORMAT = "pliant log"
 VERSION = 1
@@ -28,11 +25,10 @@ VERSION = 1
 MAX_TEXT = 256_000_000
 # deflate packs a thousand zeros into one byte, and no more
 _MOST_PACKED = 1100
-_FILTERS = {1, 2, 3}  # deflate, shuffle, checksum
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-# signature, version, sizes of addresses and lengths, flags, base, extension, end, root [HDF5 file format, II.A]
-_FORM = struct.Struct("<8sBBBB4Q")
-_MASK = 0xFFFFFFFF
+# a writer that was killed may have counted entries that it had not written
+_MOST_UNWRITTEN = 4
+_DEFLATE = 1
+_FILTERS = {_DEFLATE, 2, 3}  # and shuffle, checksum
 
 
 @contextlib.contextmanager
@@ -42,16 +38,14 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     found = _existing(path)
     with contextlib.ExitStack() as stack:
         try:
-            if not h5py.is_hdf5(found):
+            with found.open("rb") as raw:
+                is_hdf5 = raw.read(len(SIGNATURE)) == SIGNATURE
+            if not is_hdf5:
                 problem = f"{found} is not a log: {_looks_like(found)}"
                 raise PliantError(problem, subject="log", cure="give a file that log.save() wrote")
-            head = _head_of(found)
-            if head is None or head.is_sound:
-                file = h5py.File(found, "r", locking="best-effort")
-            else:
-                repaired = _RepairedFile(found, head)
-                stack.callback(repaired.close)
-                file = h5py.File(repaired, "r")
+            readable = ReadableFile(found)
+            stack.callback(readable.close)
+            file = h5py.File(readable, "r")
         except (OSError, RuntimeError) as error:
             raise read_error(found, error) from None
         stack.callback(file.close)
@@ -68,6 +62,8 @@ def _existing(path: str | os.PathLike[str]) -> Path:
         raise _not_readable(f"{found} is a folder", "give the name of a log file in it")
     if not found.exists():
         raise _not_readable(f"there is no file {found}", "give the path of a log, as log.save() wrote it")
+    if not found.is_file():
+        raise _not_readable(f"{found} is not a file", "give the name of a log file")
     if not os.access(found, os.R_OK):
         raise _not_readable(f"{found} may not be read", "check its permissions")
     return found
@@ -135,7 +131,7 @@ def group(parent: Any, name: str) -> Any:
 
 
 def dataset(parent: Any, name: str) -> Any:
-    """A dataset that is stored in this very file, and is not larger than what is stored."""
+    """A dataset that is stored in this very file, and is not larger than the file can hold."""
     found = _here(parent, name, "Dataset")
     where = f"dataset {found.name!r}"
     plan = found.id.get_create_plist()
@@ -148,11 +144,9 @@ def dataset(parent: Any, name: str) -> Any:
         raise damaged(f"{where} of the log needs a filter that Pliant does not use", found.name)
     size = math.prod(found.shape) * found.dtype.itemsize
     padded = math.prod(found.chunks) * found.dtype.itemsize if found.chunks else 0
-    try:
-        stored = found.id.get_storage_size()
-    except (OSError, RuntimeError):  # its index is cut off, and maybe not all of it
-        stored = found.file.id.get_filesize()
-    if size > _MOST_PACKED * stored + padded:
+    # of the file, since the library counts what is stored of a dataset by an index that may never end
+    stored = found.file.id.get_filesize()
+    if size > (_MOST_PACKED if _DEFLATE in filters else _MOST_UNWRITTEN) * stored + padded:
         raise damaged(f"{where} of the log says that it has {size:.3g} bytes, which the file does not hold", found.name)
     return found
 
@@ -222,98 +216,3 @@ def _number(found: dict[str, Any]) -> Any:
     if list(found) == ["number"] and found["number"] in ("inf", "-inf", "nan"):
         return float(found["number"])
     return found
-
-
-# ---- superblocks of files that were cut off, or whose writer was killed
-
-
-class _Head(NamedTuple):
-    """What the head of a file says.
-
-    Attributes:
-        is_open: whether a program writes to it, or was killed when it did.
-        end: length that the file should have [bytes].
-        size: that it has.
-    """
-
-    is_open: bool
-    end: int
-    size: int
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether the library opens it."""
-        return not self.is_open and self.size >= self.end
-
-
-def _head_of(path: Path) -> _Head | None:
-    """The head of a file as Pliant writes them, version 2 or 3; None for others, and for damaged ones."""
-    with path.open("rb") as file:
-        data = file.read(_FORM.size + 4)
-        size = os.fstat(file.fileno()).st_size
-    if len(data) < _FORM.size + 4:
-        return None
-    signature, version, offsets, lengths, flags, base, _, end, _ = _FORM.unpack_from(data)
-    (checksum,) = struct.unpack_from("<I", data, _FORM.size)
-    if signature != _SIGNATURE or version not in (2, 3) or (offsets, lengths, base) != (8, 8, 0):
-        return None
-    return _Head(flags != 0, end, size) if checksum == _lookup3(data[: _FORM.size]) else None
-
-
-def trim(path: Path) -> None:
-    """Give back room that was reserved and not used: all beyond the end that the superblock of a closed file states."""
-    with contextlib.suppress(OSError):
-        head = _head_of(path)
-        if head is not None and not head.is_open and head.end < head.size:
-            os.truncate(path, head.end)
-
-
-class _RepairedFile(PlacedFile):
-    """A file to read, with a superblock that says that it was closed, and as long as it should be."""
-
-    def __init__(self, path: Path, head: _Head):
-        super().__init__(max(head.size, head.end))
-        self._file = path.open("rb")
-        data = bytearray(self._file.read(_FORM.size))
-        data[11] = 0  # the flags
-        self._head = bytes(data) + struct.pack("<I", _lookup3(bytes(data)))
-
-    def bytes_at(self, at: int, size: int) -> bytes:
-        """So many bytes from a place on; raises where the file is cut off, since zeros would pass for numbers."""
-        self._file.seek(at)
-        found = bytearray(self._file.read(size))
-        if len(found) < size:
-            raise OSError(f"the file ends before byte {at + size}")
-        part = self._head[at : at + size]
-        found[: len(part)] = part
-        return bytes(found)
-
-    def truncate(self, size: int | None = None) -> int:
-        """Do nothing: it is for reading."""
-        return self._size
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def _lookup3(data: bytes) -> int:
-    """The checksum of HDF5's metadata: Bob Jenkins' lookup3, with the start value zero."""
-    a = b = c = (0xDEADBEEF + len(data)) & _MASK
-    words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data.ljust(-(-len(data) // 12) * 12, b"\0"))
-    for k in range(0, len(words), 3):
-        a, b, c = (a + words[k]) & _MASK, (b + words[k + 1]) & _MASK, (c + words[k + 2]) & _MASK
-        if k + 3 < len(words):
-            for turn in (4, 6, 8, 16, 19, 4):
-                # each round: subtract, mix in a turned neighbour, add the third; then the names move on
-                a = ((a - c) & _MASK) ^ _turned(c, turn)
-                c = (c + b) & _MASK
-                a, b, c = b, c, a
-    for turn in (14, 11, 25, 16, 4, 14, 24):
-        c = ((c ^ b) - _turned(b, turn)) & _MASK
-        a, b, c = b, c, a
-    return b
-
-
-def _turned(x: int, bits: int) -> int:
-    return ((x << bits) | (x >> (32 - bits))) & _MASK

@@ -19,7 +19,8 @@ from pliant.files.writing import careful, checked_folder, file_error, reserve, w
 from pliant.recording.log import Log
 from pliant.recording.source import plain
 from pliant.signatures import explained
-from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json, trim
+from pliant.storage.hdf5 import FORMAT, VERSION, put_text, to_json
+from pliant.storage.readable_file import trim
 from pliant.storage.source_codec import put_source
 
 # readers of HDF5 from 1.10 on (2016), the first that reads while another program writes
