@@ -27,7 +27,7 @@ smaller from step to step on to that of the law itself [a path as of interior-po
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pliant.scalar import Scalar, Scalars, both, either, equal, maximum, negation, select, sqrt
+from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select, sqrt
 from pliant.spatial import Vector
 
 Record = dict[str, Any]
@@ -180,7 +180,8 @@ def taken(
     begun = select(equal(length, 0), ahead.residual, 0)
     later = select(equal(rounding, 0), begun, select(smaller > tolerance, smaller, 0))
     given = zip(_given(contacts, ahead.speeds, impulses), ahead.moves, ahead.changes, strict=True)
-    after = [_in_cone(u, du, p, dp, gain, mu, length, rounding) for (u, p, gain, mu), du, dp in given]
+    is_exact = either(equal(rounding, 0), ahead.residual <= tolerance)
+    after = [_in_cone(u, du, p, dp, gain, mu, length, is_exact) for (u, p, gain, mu), du, dp in given]
     return Newton(after, ahead.residual, select(ahead.residual > tolerance, later, 0))
 
 
@@ -202,13 +203,17 @@ def _off_law(given: _Given, moves: Sequence[Vector], changes: Sequence[Vector], 
 
 
 def _in_cone(
-    u: Vector, du: Vector, p: Vector, dp: Vector, g: Scalar, mu: Scalar, length: Scalar, rounding: Scalar
+    u: Vector, du: Vector, p: Vector, dp: Vector, g: Scalar, mu: Scalar, length: Scalar, is_exact: Scalar
 ) -> Vector:  # fmt: skip
-    """The impulse of a contact after part of a step, cut back to its cone; that of one that opens is none at all."""
+    """The impulse of a contact after part of a step, cut back to its cone; that of one that opens is none at all.
+
+    Args:
+        is_exact: whether it opens by the law itself: on the way there, what a rounded one leaves is kept.
+    """
     # a step that is not finite is none
     dp, du = (Vector(*(select(length > 0, x * length, 0) for x in part)) for part in (dp, du))
     new, speed = p + dp, u.z + du.z
-    is_open = either(new.z <= 0, both(equal(rounding, 0), g * new.z <= speed))
+    is_open = either(new.z <= 0, both(is_exact, g * new.z <= speed))
     bound, size2 = mu * new.z, new.x * new.x + new.y * new.y
     cut = select(size2 > bound * bound, bound / sqrt(maximum(size2, _TINY)), 1)
     return Vector(*(select(is_open, 0, x) for x in (new.x * cut, new.y * cut, new.z)))
@@ -329,23 +334,23 @@ def _rest(f: Vector, p: Vector, g: Scalar) -> Vector:
 
 
 def solved(matrix: Sequence[Scalars], b: Scalars) -> list[Scalar]:
-    """The solution of a linear system by modified Gram-Schmidt, b among the columns: no pivots, and stable.
-
-    Columns are not normalised, so that no root is taken.
-    """
+    """The solution of a linear system by elimination without pivots: a step that rounding spoils helps nothing."""
     n = len(b)
-    columns = [[matrix[r][c] for r in range(n)] for c in range(n)] + [list(b)]
-    R: list[list[Scalar]] = [[0] * (n + 1) for _ in range(n)]
-    for j in range(n):
-        inverse = 1 / maximum(_dot(columns[j], columns[j]), _TINY)
-        for k in range(j + 1, n + 1):
-            R[j][k] = _dot(columns[j], columns[k]) * inverse
-            columns[k] = [x - y * R[j][k] for x, y in zip(columns[k], columns[j], strict=True)]
+    rows = [[*row, x] for row, x in zip(matrix, b, strict=True)]
+    inverses: list[Scalar] = []
+    for k in range(n):
+        pivot = rows[k][k]
+        inverse = 1 / select(abs(pivot) > _TINY, pivot, _TINY)
+        inverses.append(inverse)
+        for r in range(k + 1, n):
+            factor = rows[r][k] * inverse
+            rows[r] = [x - y * factor if c > k else x for c, (x, y) in enumerate(zip(rows[r], rows[k], strict=True))]
     x: list[Scalar] = [0] * n
     for j in reversed(range(n)):
-        x[j] = R[j][n]
+        x[j] = rows[j][n]
         for k in range(j + 1, n):
-            x[j] = x[j] - R[j][k] * x[k]
+            x[j] = x[j] - rows[j][k] * x[k]
+        x[j] = x[j] * inverses[j]
     return x
 
 
