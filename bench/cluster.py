@@ -12,13 +12,19 @@ import random
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import pliant
+from pliant import tasks
+from pliant.cluster import episodes_of
 from pliant.cluster.crew import Crew, Task
 from pliant.cluster.messages import Call
+
+
+BATCH, PERIODS, WORKERS = 4096, 100, (1, 2)
 
 
 @dataclass(frozen=True)
@@ -34,9 +40,9 @@ class Costs:
         failures: of a worker, in an hour.
     """
 
-    call: float = 6e-4
-    megabyte: float = 8e-3
-    step: float = 2e-6
+    call: float = 1.0e-4
+    megabyte: float = 1.6e-3
+    step: float = 0.93e-6
     start: float = 2.0
     spread: float = 0.2
     failures: float = 0.01
@@ -50,41 +56,58 @@ def echo(held: dict[str, Any], x: Any) -> Any:
 def measured(on: str) -> Costs:
     """Measure, check and print; returns the costs of the model."""
     robot = pliant.load("quadruped")
-    sim = pliant.Simulation(robot, dt=5e-3, substeps=4, ground=pliant.flat(), batch=512, precision="float32")
-    periods = 100
-    controls = np.zeros((sim.batch or 1, periods, sim.plan.inputs), np.float32)
+    sim = pliant.Simulation(robot, dt=5e-3, substeps=4, ground=pliant.flat(), batch=BATCH, precision="float32")
+    controls = np.zeros((BATCH, PERIODS, sim.plan.inputs), np.float32)
     local = sim.rollout(None, controls)
-    work = 512 * periods
-    print(f"{robot.name}: {sim.batch} robots, {periods} control periods; million periods a second")
-    rates: dict[str, float] = {}
-    for threads in (1, 2):
-        rates[f"{threads} threads"] = _rate(lambda t=threads: sim.rollout(None, controls, threads=t), work)
-    for workers in (1, 2):
+    print(f"{BATCH} robots, {PERIODS} control periods; million periods a second, and as a share of that of threads")
+    rates = _rates(lambda t: lambda: sim.rollout(None, controls, threads=t))
+    for workers in WORKERS:
         with pliant.Rollouts(sim, on=on, workers=workers) as rollouts:
             found = rollouts.rollout(None, controls)
             if not (np.array_equal(found.q, local.q) and found.state.identical(local.state)):
                 sys.exit(f"{workers} workers: results differ from the local ones")
-            rates[f"{workers} {on}"] = _rate(lambda r=rollouts: r.rollout(None, controls), work)
-    for name, rate in rates.items():
-        of = rates[f"{name.split()[0]} threads"]
-        print(f"  {name:14} {rate / 1e6:6.3f}   {rate / of:5.0%} of as many threads")
+            _tell(f"{robot.name}, states come back", rates, workers, on, lambda r=rollouts: r.rollout(None, controls))
+    env, policy = tasks.make("quadruped", batch=BATCH), tasks.trained("quadruped")
+    alone = episodes_of(env, policy, periods=PERIODS)
+    rates = _rates(lambda t: lambda: episodes_of(_with_threads(env, t), policy, periods=PERIODS))
+    for workers in WORKERS:
+        with pliant.Rollouts(env, on=on, workers=workers) as rollouts:
+            if not np.array_equal(rollouts.episodes(policy, periods=PERIODS).rewards, alone.rewards):
+                sys.exit(f"{workers} workers: rewards differ from the local ones")
+            work = partial(rollouts.episodes, policy, periods=PERIODS)
+            _tell("its task with a policy, rewards come back", rates, workers, on, work)
     with Crew(on, 1) as crew:
         call = _seconds(crew, 1, 50)
         sizes = (1, 8, 32)
         times = [_seconds(crew, np.zeros(size * 125_000), 3) for size in sizes]
     megabyte = float(np.polyfit(sizes, times, 1)[0])
     print(f"  a call {1e6 * call:.0f} us; a megabyte there and back {1e3 * megabyte:.2f} ms")
-    return Costs(call=call, megabyte=megabyte / 2, step=1 / rates["1 threads"])
+    return Costs(call=call, megabyte=megabyte / 2, step=1 / rates[1])
 
 
-def _rate(function: Any, work: int) -> float:
+def _with_threads(env: pliant.Environment, threads: int) -> pliant.Environment:
+    env.sim.threads = threads
+    return env
+
+
+def _rates(work: Any) -> dict[int, float]:
+    """Of so many threads of this process."""
+    return {n: _rate(work(n)) for n in WORKERS}
+
+
+def _tell(what: str, rates: dict[int, float], workers: int, on: str, work: Any) -> None:
+    rate, own = _rate(work), rates[workers]
+    print(f"  {what:42} {workers} threads {own / 1e6:.3f}   {workers} {on} {rate / 1e6:.3f}   {rate / own:.0%}")
+
+
+def _rate(function: Any) -> float:
     function()
     times = []
     for _ in range(5):
         began = time.perf_counter()
         function()
         times.append(time.perf_counter() - began)
-    return work / min(times)
+    return BATCH * PERIODS / min(times)
 
 
 def _seconds(crew: Crew, x: Any, times: int) -> float:
