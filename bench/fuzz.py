@@ -59,10 +59,10 @@ def fuzzed(target: str, seed: int, numbers: range, *, minutes: float = float("in
     Args:
         numbers: of the inputs.
         minutes: of the clock, after which no other input is begun.
-        seconds: for one input, then it hangs.
+        seconds: of processor time for one input, then it hangs.
     """
     findings = Findings()
-    for outcome in tried(target, seed, numbers, seconds=seconds, until=time.monotonic() + 60 * minutes):
+    for outcome in tried(TARGETS[target](), seed, numbers, seconds=seconds, until=time.monotonic() + 60 * minutes):
         findings.add(outcome)
     return findings
 
@@ -107,7 +107,7 @@ def _keep(name: str, seed: int, outcome: Outcome, folder: Path) -> Path:
 
 
 def _rounds(targets: Sequence[str], seed: int, minutes: float, count: int | None, most: int) -> Iterator[Any]:
-    """Findings by target, in turns of some hundred inputs each, until the time or the count is over."""
+    """Findings by target, in turns of some thousand inputs each, until the time or the count is over."""
     end = time.monotonic() + 60 * minutes
     for turn in itertools.count():
         start = turn * most
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _again(given.target[0], given.seed, given.number)
     minutes = given.minutes if given.minutes is not None else 2 if given.count is None else float("inf")
     totals = {name: Findings() for name in given.target}
-    for name, found in _rounds(given.target, given.seed, minutes, given.count, 500):
+    for name, found in _rounds(given.target, given.seed, minutes, given.count, 2000):
         own = totals[name]
         own.counts += found.counts
         own.repeats += found.repeats

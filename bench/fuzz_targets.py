@@ -6,7 +6,8 @@ usable: a robot has a finite mass and mass matrix, a log its arrays, terrain a f
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from typing import Any
 import numpy as np
 
 import pliant
+from bench import fuzz_samples
+from bench.fuzz_samples import ROOT, Samples, from_files
 from bench.fuzz_workers import Target, WrongError
 from bench.log_mutations import mutated_log
 from bench.mutations import mutated_archive, mutated_bytes, mutated_lines, mutated_xml
 from bench.nonsense_calls import NonsenseCalls
+from pliant.dynamics import mass_matrix
 
 __all__ = ["TARGETS"]
 
-ROOT = Path(__file__).resolve().parent.parent
 MOST_BODIES = 60
 """A robot that loads is computed up to this size: what takes long by its size alone is not a hang."""
 
@@ -30,12 +33,12 @@ MOST_BODIES = 60
 class Files:
     """A kind of file: names and contents that are right, how they are changed, and what reads them."""
 
-    samples: Callable[[], Sequence[tuple[str, bytes]]]
+    samples: Callable[[], Samples]
     mutated: Callable[[np.random.Generator, bytes], bytes]
     read: Callable[[Path], None]
 
     @functools.cached_property
-    def _samples(self) -> Sequence[tuple[str, bytes]]:
+    def _samples(self) -> Samples:
         return self.samples()
 
     def made(self, seed: int, number: int) -> tuple[str, bytes]:
@@ -53,11 +56,6 @@ class Files:
     def shown(self, given: tuple[str, bytes]) -> bytes:
         """Its bytes."""
         return given[1]
-
-
-def _texts(*patterns: str) -> list[tuple[str, bytes]]:
-    paths = sorted(path for pattern in patterns for path in ROOT.glob(pattern))
-    return [(path.name, path.read_bytes()) for path in paths]
 
 
 # ---- robots
@@ -79,9 +77,18 @@ def use_robot(robot: pliant.Robot) -> None:
         raise WrongError(f"a mass of {robot.mass}")
     str(robot.report)
     if len(robot.bodies) <= MOST_BODIES and robot.nv:
-        M = np.asarray(pliant.mass_matrix(robot, robot.neutral()), float)
+        M = np.asarray(_mass_matrix(robot), float)
         if not np.isfinite(M).all() and _extent(robot) < LARGEST:
             raise WrongError("a mass matrix that is not finite")
+
+
+def _mass_matrix(robot: pliant.Robot) -> Any:
+    """In plain Python; of one robot in twenty by code that is compiled, which takes a hundred times as long."""
+    q = robot.neutral()
+    if zlib.crc32(repr(robot.report).encode("utf-8", "replace")) % 20 == 0:
+        return mass_matrix(robot, q)
+    with np.errstate(all="ignore"):
+        return mass_matrix.algorithm(robot, q.tolist())
 
 
 def _load(path: Path) -> None:
@@ -92,10 +99,6 @@ def _load_with_side(path: Path) -> None:
     use_robot(pliant.load(ROOT / "src/pliant/catalogue/urdf/quadruped.urdf", side=path))
 
 
-def _side_samples() -> list[tuple[str, bytes]]:
-    return _texts("src/pliant/catalogue/sensors/quadruped.toml")
-
-
 # ---- the others
 
 
@@ -104,26 +107,6 @@ def _mesh(path: Path) -> None:
 
     if not np.isfinite(read_mesh(path)).all():
         raise WrongError("a vertex that is not finite")
-
-
-def _mesh_samples() -> list[tuple[str, bytes]]:
-    triangle = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0]], "<f4").tobytes() + b"\0\0"
-    binary = b"x".ljust(80) + (4).to_bytes(4, "little") + triangle * 4
-    facet = b"facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
-    obj = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvn 0 0 1\nf 1 2 3\nf 1//1 2//1 4//1\nf -1 -2 -3\n"
-    return [("a.stl", binary), ("b.stl", b"solid x\n" + facet * 3 + b"endsolid x\n"), ("c.obj", obj), ("d.dae", _DAE)]
-
-
-_DAE = b"""<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="0.01"/>
-<up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g"><mesh><source id="p"><float_array id="a" count="9">
-0 0 0 1 0 0 0 1 0</float_array><technique_common><accessor source="#a" count="3" stride="3">
-<param name="X" type="float"/>
-<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source><vertices id="v">
-<input semantic="POSITION" source="#p"/></vertices><triangles count="1">
-<input semantic="VERTEX" source="#v" offset="0"/>
-<p>0 1 2</p></triangles></mesh></geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node id="n">
-<matrix>1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1</matrix><instance_geometry url="#g"/></node></visual_scene>
-</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
 
 
 def _dh(path: Path) -> None:
@@ -142,10 +125,6 @@ def _cell(word: str) -> Any:
         return word
 
 
-def _dh_samples() -> list[tuple[str, bytes]]:
-    return [("arm.txt", b"revolute 0.1 0 0.5 1.5707963 1 \nprismatic 0 0.3 0.4 0 2\nrevolute 0 0 0.3 0.1 0.5\n")]
-
-
 def _log(path: Path) -> None:
     log = pliant.load_log(path)
     if "q" not in log.channels:  # lost, with a warning
@@ -156,34 +135,10 @@ def _log(path: Path) -> None:
         raise WrongError(f"q has numbers of type {log.q.dtype}")
 
 
-def _log_samples() -> list[tuple[str, bytes]]:
-    return _texts("tests/compatibility/samples/*/*.h5")
-
-
 def _settings(path: Path) -> None:
     from pliant.cli.settings import gathered
 
     gathered({}, str(path))
-
-
-_SETTINGS = b"""robot = "quadruped"
-time = 2.0
-dt = 0.002
-ground = "flat"
-base = "free"
-seed = 3
-batch = 4
-friction = 0.6
-every = 0.01
-push = ["trunk=0,60,0@1:1.2"]
-log = "run.h5"
-
-[q]
-lf_knee = -1.5
-
-[flexible]
-lf_knee = [1000, 5]
-"""
 
 
 def _terrain(path: Path) -> None:
@@ -200,20 +155,44 @@ def _policy(path: Path) -> None:
         raise WrongError("an action that is not finite")
 
 
-def _policy_samples() -> list[tuple[str, bytes]]:
-    return _texts("src/pliant/tasks/policies/*.policy")[:2]
+def _checkpoint(path: Path) -> None:
+    from pliant.learn import resume
+
+    training = resume(path, fuzz_samples.cart(), minutes=None, steps=1)
+    if not np.isfinite(training.policy(np.zeros(training.policy.observation_size))).all():
+        raise WrongError("an action that is not finite")
+
+
+def _sweep(path: Path) -> None:
+    from pliant.cluster import load_sweep
+
+    folder = path.parent / "sweep"
+    (folder / "trials").mkdir(parents=True)
+    for name, data in (*fuzz_samples.sweep(), (path.name, path.read_bytes())):
+        (folder / ("" if name == "sweep.json" else "trials") / name).write_bytes(data)
+    load_sweep(folder)
+
+
+def _mutated_sweep(rng: np.random.Generator, data: bytes) -> bytes:
+    if data.startswith(b"PK"):
+        return mutated_archive(rng, data)
+    return mutated_lines(rng, data.replace(b",", b",\n"))
+
+
+def _catalogue(*patterns: str) -> Callable[[], Samples]:
+    return functools.partial(from_files, *(f"src/pliant/{pattern}" for pattern in patterns))
 
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    "urdf": lambda: Files(lambda: _texts("src/pliant/catalogue/urdf/*.urdf"), mutated_xml, _load),
-    "side": lambda: Files(
-        lambda: _texts("src/pliant/catalogue/sensors/quadruped.toml"), mutated_lines, _load_with_side
-    ),
-    "mesh": lambda: Files(_mesh_samples, mutated_bytes, _mesh),
-    "dh": lambda: Files(_dh_samples, mutated_lines, _dh),
-    "log": lambda: Files(_log_samples, mutated_log, _log),
-    "settings": lambda: Files(lambda: [("run.toml", _SETTINGS)], mutated_lines, _settings),
-    "terrain": lambda: Files(lambda: _texts("examples/terrain.toml"), mutated_lines, _terrain),
-    "policy": lambda: Files(_policy_samples, mutated_archive, _policy),
+    "urdf": lambda: Files(_catalogue("catalogue/urdf/*.urdf"), mutated_xml, _load),
+    "mesh": lambda: Files(fuzz_samples.meshes, mutated_bytes, _mesh),
+    "side": lambda: Files(_catalogue("catalogue/sensors/quadruped.toml"), mutated_lines, _load_with_side),
+    "dh": lambda: Files(fuzz_samples.tables, mutated_lines, _dh),
+    "log": lambda: Files(lambda: from_files("tests/compatibility/samples/*/*.h5"), mutated_log, _log),
+    "settings": lambda: Files(fuzz_samples.settings, mutated_lines, _settings),
+    "terrain": lambda: Files(lambda: from_files("examples/terrain.toml"), mutated_lines, _terrain),
+    "policy": lambda: Files(lambda: _catalogue("tasks/policies/*.policy")()[:2], mutated_archive, _policy),
+    "checkpoint": lambda: Files(fuzz_samples.checkpoint, mutated_archive, _checkpoint),
+    "sweep": lambda: Files(fuzz_samples.sweep, _mutated_sweep, _sweep),
     "api": NonsenseCalls,
 }

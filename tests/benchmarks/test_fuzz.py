@@ -1,8 +1,6 @@
 """`bench.fuzz`: a short run of each target, and the harness itself finds what it should."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,7 +12,10 @@ from bench.fuzz_workers import OUTCOMES, Outcome, WrongError, attempt
 from bench.nonsense_calls import NonsenseCalls, functions
 from pliant.errors import PliantError
 
-FAST = {"urdf": 12, "side": 8, "mesh": 60, "dh": 15, "log": 25, "settings": 60, "terrain": 8, "policy": 12, "api": 60}
+FAST = {
+    "urdf": 12, "side": 8, "mesh": 60, "dh": 15, "log": 25, "settings": 60, "terrain": 8, "policy": 12,
+    "checkpoint": 12, "sweep": 20, "api": 60,
+}  # fmt: skip
 """Inputs of each target, in this process: together some seconds."""
 
 
@@ -91,40 +92,22 @@ class Faulty:
         return b"%d" % given
 
 
-WORKER = """
-import sys
-sys.path[:0] = [{folder!r}]
-from bench import fuzz_targets, fuzz_workers
-from test_fuzz_faulty import Faulty
-fuzz_targets.TARGETS["faulty"] = Faulty
-fuzz_workers.main()
-"""
-
-
-def test_each_outcome_is_told_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "test_fuzz_faulty.py").write_text(
-        "import time\nfrom pathlib import Path\nfrom bench.fuzz_workers import WrongError\n"
-        "from pliant.errors import PliantError\n" + _source_of(Faulty)
-    )
-    script = tmp_path / "worker.py"
-    script.write_text(WORKER.format(folder=str(tmp_path)))
-    popen = subprocess.Popen
-
-    def started(command, **options):
-        return popen([sys.executable, str(script), *command[3:]], **options)
-
-    monkeypatch.setattr(fuzz_workers.subprocess, "Popen", started)
-    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
-    found = fuzz.fuzzed("faulty", 0, range(7), seconds=2.0)
+def test_each_outcome_is_told_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fuzz_targets.TARGETS, "faulty", Faulty)
+    found = fuzz.fuzzed("faulty", 0, range(7), seconds=0.5)
     assert dict(found.counts) == {"clean": 2, "refused": 1, "other": 1, "hang": 1, "crash": 1, "wrong": 1}
     assert set(found.counts) == set(OUTCOMES) and not found.is_clean
     assert {key[0] for key in found.mistakes} == set(fuzz.MISTAKES)
+    hung, crashed = (next(o for key, o in found.mistakes.items() if key[0] == what) for what in ("hang", "crash"))
+    assert (hung.number, crashed.number) == (3, 4) and "code 3" in crashed.problem
+    assert [o.outcome for o in fuzz_workers.tried(Faulty(), 0, range(6, 9))] == ["clean"] * 3
 
 
-def _source_of(thing: type) -> str:
-    import inspect
-
-    return inspect.getsource(thing)
+def test_no_input_is_begun_after_the_time_and_a_killed_one_is_no_mistake() -> None:
+    begin = time.monotonic()
+    found = list(fuzz_workers.tried(Faulty(), 0, range(2, 9), until=begin + 1.5))
+    assert [(o.number, o.outcome) for o in found] == [(2, "other")]
+    assert list(fuzz_workers.tried(Faulty(), 0, range(9), until=begin)) == []
 
 
 class Bytes:
