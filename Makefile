@@ -6,12 +6,13 @@ JOBS   ?= 2
 RUN    := .venv/bin/python
 QUIET  := --quiet --disable-pip-version-check
 
-.PHONY: help demo test processors lint bench docs wheel release-check clean
+.PHONY: help demo test processors aarch64 lint bench docs wheel release-check clean
 
 help:
 	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
 	@echo "make test    lint, types and all tests; gets the browser that some of them need"
 	@echo "make processors    all tests, as on processors with other vectors and rounding"
+	@echo "make aarch64 kernels of robots on an ARM processor, emulated (Debian, Ubuntu)"
 	@echo "make lint    ruff and basedpyright only"
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy; a short run to try it: make SHORT=1 bench"
 	@echo "make docs    documentation as a site, in site/"
@@ -31,6 +32,9 @@ processors: .venv/.installed-dev
 	OPENBLAS_CORETYPE=Prescott PLIANT_PROCESSOR=x86-64    $(RUN) -m pytest -n $(JOBS)
 	OPENBLAS_CORETYPE=Haswell  PLIANT_PROCESSOR=x86-64-v3 $(RUN) -m pytest -n $(JOBS)
 	OPENBLAS_CORETYPE=SkylakeX PLIANT_PROCESSOR=x86-64-v4 $(RUN) -m pytest -n $(JOBS)
+
+aarch64: .venv/.installed-dev
+	PYTHONPATH=src:tests $(RUN) tests/aarch64.py
 
 lint: .venv/.installed-dev
 	$(RUN) -m ruff check

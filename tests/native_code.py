@@ -18,18 +18,23 @@ WIDTHS = (1, 2, 4, 8, 16)
 
 
 class Native:
-    """A program as machine code of a given width; arrays are (batch, size), or (batch, rounds, size)."""
+    """A program as machine code of a given width; arrays are (batch, size), or (batch, rounds, size).
+
+    Args:
+        objects: its object files, if another machine has made them.
+    """
 
     def __init__(
-        self, program: Program, width: int, precision: str = "float64", fuse: bool = True, piece_size: int = PIECE_SIZE
-    ):
+        self, program: Program, width: int, precision: str = "float64", fuse: bool = True,
+        piece_size: int = PIECE_SIZE, objects: Sequence[bytes] | None = None,
+    ):  # fmt: skip
         machine = native.machine()
         machine = dataclasses.replace(machine, has_fma=machine.has_fma and fuse)
         self.program = program
         self.width = width
         self.dtype = np.dtype(precision)
         self.assembly = Assembly(program, Vectors(width, precision_of(precision)), machine, piece_size)
-        self._code = native.Loaded(native.object_codes(self.assembly.modules()))
+        self._code = native.Loaded(objects or native.object_codes(self.assembly.modules()))
         self._run = native.RUN(self._code.address("run"))
 
     def __call__(self, *inputs: np.ndarray, rounds: Sequence[int] = ()) -> list[np.ndarray]:

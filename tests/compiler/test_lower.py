@@ -242,5 +242,5 @@ def test_without_fused_operations_bits_are_the_same(precision: str, monkeypatch:
     here = Native(program, 4, precision, fuse=False)(values)[0]
     target = native._llvm().Target.from_triple(native.machine().triple)
     old = target.create_target_machine(cpu="x86-64", features="", opt=2, reloc="pic", codemodel="small")
-    monkeypatch.setattr(native, "_target_machine", lambda: old)
+    monkeypatch.setattr(native, "_target_machine", lambda _: old)
     assert same_bits(Native(program, 2, precision, fuse=False)(values)[0], here)

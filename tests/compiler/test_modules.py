@@ -74,7 +74,7 @@ def test_compiling_goes_on_while_the_next_module_is_written() -> None:
     compiled = threading.Event()
     one = native.object_code(texts[0])
 
-    def watched(text: str) -> bytes:
+    def watched(text: str, target: object) -> bytes:
         code = one if text is texts[0] else b""
         compiled.set()
         return code

@@ -2,18 +2,20 @@
 
 Code is made for the processor at hand. The environment variable ``PLIANT_PROCESSOR`` names a smaller one, whose code
 is the same on every machine that has it: "x86-64" (2 lanes of float64, no fused multiply-add), "x86-64-v3" (4 lanes)
-or "x86-64-v4" (8 lanes).
+or "x86-64-v4" (8 lanes); on ARM "aarch64" (2 lanes, fused multiply-add). `level` has each of them on every machine, to
+compile for another one.
 
 A program is several modules, which threads compile side by side, each to an object file that does not depend on how
 many threads there are. Linked together they are one library.
 """
 
 import ctypes
+import dataclasses
 import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -36,12 +38,35 @@ def _llvm() -> Any:
     return llvm
 
 
-# the levels of x86-64: what tells that a machine has it, bytes of a vector, fused multiply-add
+# by name: what tells that a machine has it, and the code that is made for it
+_X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 _LEVELS = {
-    "x86-64": ((), 16, False),
-    "x86-64-v3": (("avx2", "bmi2", "f16c", "fma", "lzcnt", "movbe"), 32, True),
-    "x86-64-v4": (("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "fma"), 64, True),
-}
+    "x86-64": ((), Machine(_X86, "x86-64", "", 16, False)),
+    "x86-64-v3": (("avx2", "bmi2", "f16c", "fma", "lzcnt", "movbe"), Machine(_X86, "x86-64-v3", "", 32, True)),
+    "x86-64-v4": (
+        ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "fma"), Machine(_X86, "x86-64-v4", "", 64, True),
+    ),
+    "aarch64": ((), Machine(_ARM, "generic", "", 16, True)),  # NEON and fused multiply-add are part of it
+}  # fmt: skip
+
+
+def family(triple: str) -> str:
+    """The family of processors of a target triple: "x86-64", "aarch64", or the first word of another triple."""
+    first = triple.partition("-")[0]
+    return {"x86_64": "x86-64", "amd64": "x86-64", "arm64": "aarch64"}.get(first, first)
+
+
+def level(name: str) -> Machine:
+    """The processor of that name on Linux, to compile for it on any machine."""
+    return _LEVELS[name][1]
+
+
+def machine_of(triple: str, cpu: str, features: Mapping[str, bool], flattened: str = "") -> Machine:
+    """A processor with these features: vectors as wide as its registers."""
+    if family(triple) == "aarch64":
+        return Machine(triple, cpu, flattened, 16, True)
+    vector_bytes = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    return Machine(triple, cpu, flattened, vector_bytes, bool(features.get("fma")))
 
 
 @functools.cache
@@ -51,31 +76,34 @@ def machine() -> Machine:
     features = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()
     chosen = os.environ.get("PLIANT_PROCESSOR", "native").strip() or "native"
-    if chosen != "native":
-        is_x86 = triple.startswith("x86_64")
-        here = [name for name, (needed, _, _) in _LEVELS.items() if is_x86 and all(map(features.get, needed))]
-        if chosen not in here:
-            raise KernelError(bad_value("PLIANT_PROCESSOR", chosen, " or ".join(["native", *here]), "the environment"))
-        return Machine(triple, chosen, "", *_LEVELS[chosen][1:])
-    if features.get("avx512f"):
-        vector_bytes = 64
-    elif features.get("avx"):
-        vector_bytes = 32
-    else:
-        vector_bytes = 16
-    has_fma = bool(features.get("fma")) or "aarch64" in triple or "arm64" in triple
-    return Machine(triple, llvm.get_host_cpu_name(), features.flatten(), vector_bytes, has_fma)
+    if chosen == "native":
+        return machine_of(triple, llvm.get_host_cpu_name(), features, features.flatten())
+    here = [
+        name
+        for name, (needed, made) in _LEVELS.items()
+        if family(made.triple) == family(triple) and all(map(features.get, needed))
+    ]
+    if chosen not in here:
+        raise KernelError(bad_value("PLIANT_PROCESSOR", chosen, " or ".join(["native", *here]), "the environment"))
+    return dataclasses.replace(level(chosen), triple=triple)
 
 
-def _target_machine() -> Any:
+def _target_machine(m: Machine) -> Any:
     """Another one each time: it must not be shared by threads."""
-    llvm, m = _llvm(), machine()
-    target = llvm.Target.from_triple(m.triple)
     # code finds its constants relative to itself: one instruction less for each, and safe because
     # `Loaded` keeps code and data in one stretch of memory
-    return target.create_target_machine(
+    return _target(m.triple).create_target_machine(
         cpu=m.cpu, features=m.features, opt=_CODEGEN_LEVEL, reloc="pic", codemodel="small"
     )
+
+
+@functools.cache
+def _target(triple: str) -> Any:
+    llvm = _llvm()
+    if family(triple) != family(llvm.get_process_triple()):
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(triple)
 
 
 def versions() -> str:
@@ -85,8 +113,12 @@ def versions() -> str:
     return f"llvmlite {llvmlite.__version__} llvm {_llvm().llvm_version_info} level {_CODEGEN_LEVEL}"
 
 
-def object_code(text: str) -> bytes:
-    """An object file from LLVM assembly; other threads may compile meanwhile."""
+def object_code(text: str, target: Machine | None = None) -> bytes:
+    """An object file from LLVM assembly; other threads may compile meanwhile.
+
+    Args:
+        target: the processor; None for `machine`.
+    """
     llvm = _llvm()
     ffi = llvm.ffi
     context = llvm.create_context()  # what modules share; not safe for threads to share
@@ -97,7 +129,7 @@ def object_code(text: str) -> bytes:
             module.close()
             raise RuntimeError(f"LLVM cannot read its assembly: {problem}")
     with module, ffi.OutputString() as problem:
-        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(_target_machine(), module, 1, problem)
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(_target_machine(target or machine()), module, 1, problem)
         if not buffer:
             raise RuntimeError(f"LLVM cannot make an object file: {problem}")
     try:
@@ -115,20 +147,21 @@ def _unlocked(name: str) -> Any:
     return getattr(function, "_cfn", function)
 
 
-def object_codes(texts: Iterable[str], threads: int | None = None) -> list[bytes]:
+def object_codes(texts: Iterable[str], threads: int | None = None, target: Machine | None = None) -> list[bytes]:
     """The object files of several modules: compiled by threads, while the next one is being written.
 
     Args:
         threads: how many; None for as many as this process has processors.
+        target: the processor; None for `machine`.
     """
     threads = threads or _processors()
     if threads == 1:
-        return [object_code(text) for text in texts]
+        return [object_code(text, target) for text in texts]
     waiting: list[Future[bytes]] = []
     with ThreadPoolExecutor(threads, thread_name_prefix="pliant-compiler") as pool:
         try:
             for text in texts:
-                waiting.append(pool.submit(object_code, text))
+                waiting.append(pool.submit(object_code, text, target))
             return [future.result() for future in waiting]
         finally:
             pool.shutdown(cancel_futures=True)
@@ -141,17 +174,17 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def disassembly(texts: Iterable[str]) -> str:
+def disassembly(texts: Iterable[str], target: Machine | None = None) -> str:
     """The processor's assembly for LLVM assembly."""
-    return "\n".join(_target_machine().emit_assembly(_llvm().parse_assembly(text)) for text in texts)
+    return "\n".join(_target_machine(target or machine()).emit_assembly(_llvm().parse_assembly(text)) for text in texts)
 
 
 @functools.cache
 def _linker() -> Any:
     """One for the process. It checks that every reference reaches what it points to."""
     llvm = _llvm()
-    target = llvm.Target.from_triple(machine().triple)
-    return llvm.create_lljit_compiler(target.create_target_machine(reloc="pic", codemodel="small"), use_jit_link=True)
+    target = _target(machine().triple).create_target_machine(reloc="pic", codemodel="small")
+    return llvm.create_lljit_compiler(target, use_jit_link=True)
 
 
 _numbers = itertools.count()
