@@ -208,7 +208,7 @@ def test_complex_numbers_are_no_state(tmp_path: Path, name: str) -> None:
         parent, key = (file, "t") if name == "t" else (file["channels"], "q")
         numbers = parent[key][()].astype(complex)
         del parent[key]
-        parent.create_dataset(key, data=numbers)
+        parent.create_dataset(key, data=numbers, chunks=True)
     with pytest.raises(PliantError) as error:
         pliant.load_log(path)
     assert error.value.field == name

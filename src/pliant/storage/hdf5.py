@@ -17,18 +17,18 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import PliantError, bad_value, needs
+from pliant.storage.chunks import CHECKSUM, DEFLATE, SHUFFLE, Chunks
 from pliant.storage.readable_file import SIGNATURE, ReadableFile
 
 FORMAT = "pliant log"
 VERSION = 1
 
 MAX_TEXT = 256_000_000
+MAX_NUMBERS = 100
 # deflate packs a thousand zeros into one byte, and no more
 _MOST_PACKED = 1100
 # a writer that was killed may have counted entries that it had not written
 _MOST_UNWRITTEN = 4
-_DEFLATE = 1
-_FILTERS = {_DEFLATE, 2, 3}  # and shuffle, checksum
 
 
 @contextlib.contextmanager
@@ -75,10 +75,10 @@ def _not_readable(problem: str, cure: str) -> PliantError:
 
 def _check_format(file: Any, path: Path) -> None:
     try:
-        name, version = file.attrs.get("format"), file.attrs.get("version")
+        name, version = attribute(file, "format"), attribute(file, "version")
     except (OSError, RuntimeError, KeyError, TypeError, UnicodeError) as error:
         raise read_error(path, error) from None
-    if name != FORMAT:
+    if not isinstance(name, str) or name != FORMAT:
         raise _not_readable(f"{path} is an HDF5 file, but not a log of Pliant", "give a file that log.save() wrote")
     if not isinstance(version, int | np.integer) or version < 1:
         raise damaged(f"{path} has the unknown version {version!r}", "version")
@@ -130,25 +130,28 @@ def group(parent: Any, name: str) -> Any:
     return _here(parent, name, "Group")
 
 
-def dataset(parent: Any, name: str) -> Any:
-    """A dataset that is stored in this very file, and is not larger than the file can hold."""
+def dataset(parent: Any, name: str) -> Chunks:
+    """A dataset that is stored in this very file, in chunks, and is not larger than the file can hold."""
     found = _here(parent, name, "Dataset")
     where = f"dataset {found.name!r}"
-    plan = found.id.get_create_plist()
     if found.is_virtual or found.external:
         raise damaged(f"{where} of the log refers to another file, which a log may not", found.name)
     if found.dtype.kind not in "biufc" or found.dtype.hasobject or found.shape is None:
         raise damaged(f"{where} of the log has type {found.dtype}, which is not one of numbers", found.name)
-    filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
-    if not set(filters) <= _FILTERS:
+    # as Pliant writes them: numbers of another form would need the library
+    own = needs("h5py", "logs", "reading a log").h5t.py_create(found.dtype, logical=True)
+    if found.chunks is None or found.id.get_type() != own:
+        raise damaged(f"{where} of the log is not stored in the way of Pliant", found.name)
+    chunks = Chunks(found)
+    if not set(chunks.filters) <= {DEFLATE, SHUFFLE, CHECKSUM}:
         raise damaged(f"{where} of the log needs a filter that Pliant does not use", found.name)
     size = math.prod(found.shape) * found.dtype.itemsize
-    padded = math.prod(found.chunks) * found.dtype.itemsize if found.chunks else 0
+    padded = math.prod(found.chunks) * found.dtype.itemsize
     # of the file, since the library counts what is stored of a dataset by an index that may never end
     stored = found.file.id.get_filesize()
-    if size > (_MOST_PACKED if _DEFLATE in filters else _MOST_UNWRITTEN) * stored + padded:
+    if size > (_MOST_PACKED if DEFLATE in chunks.filters else _MOST_UNWRITTEN) * stored + padded:
         raise damaged(f"{where} of the log says that it has {size:.3g} bytes, which the file does not hold", found.name)
-    return found
+    return chunks
 
 
 def _here(parent: Any, name: str, kind: str) -> Any:
@@ -162,10 +165,22 @@ def _here(parent: Any, name: str, kind: str) -> Any:
     return found
 
 
-def read_all(found: Any) -> np.ndarray:
+def attribute(parent: Any, name: str) -> Any:
+    """A text or a few numbers beside a group or a dataset; None if there is nothing of that name."""
+    if name not in parent.attrs:
+        return None
+    h5py = needs("h5py", "logs", "reading a log")
+    found = parent.attrs.get_id(name)
+    is_plain = found.dtype.kind in "biuf" or h5py.check_string_dtype(found.dtype) is not None
+    if not is_plain or found.shape is None or math.prod(found.shape) > MAX_NUMBERS:
+        raise damaged(f"{name!r} at {parent.name!r} of the log is not a text or a number", name)
+    return parent.attrs[name]
+
+
+def read_all(found: Chunks) -> np.ndarray:
     """All numbers of a dataset."""
     try:
-        return found[()]
+        return found.read(())
     except MemoryError:
         size = math.prod(found.shape) * found.dtype.itemsize
         problem = f"{found.name!r} of the log takes {size / 1e9:.1f} GB, more than the free memory"
@@ -186,7 +201,7 @@ def put_text(parent: Any, name: str, value: Any) -> None:
 def read_text(parent: Any, name: str) -> Any:
     """The plain data of a dataset."""
     found = dataset(parent, name)
-    if found.dtype != np.uint8 or found.ndim != 1 or found.size > MAX_TEXT:
+    if found.dtype != np.uint8 or len(found.shape) != 1 or found.shape[0] > MAX_TEXT:
         raise damaged(f"{name!r} of the log is not a text", name)
     return from_json(read_all(found).tobytes(), name)
 

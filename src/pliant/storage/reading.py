@@ -15,11 +15,11 @@ from pliant.integrators.dense import DenseSolution
 from pliant.recording.log import Event, Log
 from pliant.recording.protocol import CHANNELS
 from pliant.signatures import explained
+from pliant.storage.chunks import CHECKSUM, Chunks
 from pliant.storage.forms import AboutLog, Note, checked, made
 from pliant.storage.hdf5 import damaged, dataset, from_json, group, has, opened, read_all, read_error, read_text
 from pliant.storage.source_codec import source_of
 
-_CHECKSUM = 3  # number of the filter
 # channels of a simulation, whose numbers are real; those of the user's own may be complex
 _REAL = {*CHANNELS, "u", "energy"}
 _UNREADABLE = (OSError, RuntimeError, KeyError)
@@ -109,8 +109,8 @@ class _Reader:
     def _metadata(self) -> dict[str, Any]:
         """Those of the head, and what went wrong in a run that was saved as it went on, if that can be read."""
         metadata = dict(self.about.metadata)
-        if "troubles" in self.file and self.file["troubles"].size:
-            with suppress(PliantError, *_UNREADABLE):
+        with suppress(PliantError, *_UNREADABLE):
+            if has(self.file, "troubles") and dataset(self.file, "troubles").shape != (0,):
                 metadata["troubles"] = read_text(self.file, "troubles")
         return metadata
 
@@ -136,7 +136,7 @@ class _Reader:
 
     def _times(self) -> np.ndarray:
         times = dataset(self.file, "t")
-        is_axis = times.ndim == 1 and times.dtype.kind in "fiu"
+        is_axis = len(times.shape) == 1 and times.dtype.kind in "fiu"
         t = self._read("t", times, slice(0, self.rows), None, has_batch=False) if is_axis else None
         if t is None or len(t) < self.rows:
             raise damaged("the times cannot be read", "t")
@@ -152,11 +152,11 @@ class _Reader:
         if name in _REAL and source.dtype.kind not in "fiub":
             raise damaged(f"channel {name!r} has numbers of type {source.dtype}, which are not real", name)
         batch = self.about.batch
-        if source.ndim < (1 if batch is None else 2) or (batch is not None and source.shape[0] != batch):
+        if len(source.shape) < (1 if batch is None else 2) or (batch is not None and source.shape[0] != batch):
             raise damaged(f"channel {name!r} has shape {source.shape}", name)
         return self._read(name, source, steps, taken, has_batch=batch is not None)
 
-    def _read(self, name: str, source: Any, steps: slice, taken: list[int] | None, *, has_batch: bool) -> np.ndarray:
+    def _read(self, name: str, source: Chunks, steps: slice, taken: list[int] | None, *, has_batch: bool) -> np.ndarray:
         """Entries of a dataset up to the first that cannot be read."""
         try:
             return _entries(source, steps, taken, has_batch)
@@ -171,12 +171,12 @@ class _Reader:
         return found
 
     def _blocks(
-        self, source: Any, places: np.ndarray, steps: slice, taken: list[int] | None, axis: int
+        self, source: Chunks, places: np.ndarray, steps: slice, taken: list[int] | None, axis: int
     ) -> Iterator[np.ndarray]:
         """Entries chunk by chunk, since a damaged one leaves the others whole, up to the first that is damaged."""
         if not len(places):
             return
-        size = max(1, source.chunks[axis] if source.chunks else 64)
+        size = source.chunks[axis]
         for inside in np.split(places, np.flatnonzero(np.diff(places // size)) + 1):
             piece = slice(int(inside[0]), int(inside[-1]) + 1, steps.step)
             try:
@@ -225,7 +225,7 @@ class _Reader:
     def _notes(self) -> tuple[list[Event], tuple[str, ...], float | None]:
         """Events, modes, and when the steps end [s]."""
         notes = dataset(self.file, "notes")
-        if notes.dtype != np.uint8 or notes.ndim != 1:
+        if notes.dtype != np.uint8 or len(notes.shape) != 1:
             raise damaged("the events cannot be read", "notes")
         lines = [from_json(line, "events") for line in notes[: self.notes].tobytes().splitlines()]
         found: tuple[Note, ...] = checked(lines, tuple[Note, ...], "the list of events")
@@ -246,40 +246,23 @@ class _Reader:
         warnings.warn(message, SimulationWarning, stacklevel=4)
 
 
-def _entries(source: Any, steps: slice, taken: list[int] | None, has_batch: bool) -> np.ndarray:
-    if not has_batch:
-        return source[steps]
-    if taken is None:
-        return source[:, steps]
-    # one at a time: HDF5 wants indices in order, and each once
-    return np.stack([source[k, steps] for k in taken])
+def _entries(
+    source: Chunks, steps: slice, taken: list[int] | None, has_batch: bool, *, is_checked: bool = True
+) -> np.ndarray:
+    lead = () if not has_batch else (slice(None) if taken is None else taken,)
+    return source.read((*lead, steps), is_checked=is_checked)
 
 
-def _unchecked(source: Any, steps: slice, taken: list[int] | None, has_batch: bool, torn: int) -> np.ndarray | None:
+def _unchecked(source: Chunks, steps: slice, taken: list[int] | None, has_batch: bool, torn: int) -> np.ndarray | None:
     """`_entries` without checksums, if all are in chunks of the entry ``torn``; None if they are not."""
-    axis = int(has_batch)
-    plan = source.id.get_create_plist()
-    if source.chunks is None or plan.get_nfilters() != 1 or plan.get_filter(0)[0] != _CHECKSUM:
-        return None
-    size = source.chunks[axis]
+    size = source.chunks[int(has_batch)]
     first = torn // size * size
-    if not first <= steps.start < steps.stop <= first + size:
+    if source.filters != [CHECKSUM] or not first <= steps.start < steps.stop <= first + size:
         return None
-    block = np.zeros((*source.shape[:axis], size, *source.shape[axis + 1 :]), source.dtype)
-    for k in range(0, source.shape[0], source.chunks[0]) if has_batch else [0]:
-        place = ((k, first) if has_batch else (first,)) + (0,) * (source.ndim - axis - 1)
-        try:
-            data = source.id.read_direct_chunk(place)[1]
-        except (OSError, RuntimeError):
-            return None
-        # four bytes of checksum follow the numbers
-        found = np.frombuffer(data[:-4], source.dtype).reshape(source.chunks)
-        if has_batch:
-            block[k : k + source.chunks[0]] = found[: source.shape[0] - k]
-        else:
-            block[...] = found
-    inside = slice(steps.start - first, steps.stop - first, steps.step)
-    return _entries(block, inside, taken, has_batch)
+    try:
+        return _entries(source, steps, taken, has_batch, is_checked=False)
+    except (OSError, RuntimeError):
+        return None
 
 
 def _between(t: np.ndarray, start: float | None, end: float | None, stride: int) -> slice:

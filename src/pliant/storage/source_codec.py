@@ -30,7 +30,7 @@ from pliant.scalar.formulas import MAX_NODES, MOTOR_LAW, SPRING_LAW, Formula, La
 from pliant.scalar.ops import MOST_ENTRIES
 from pliant.spatial import AxisRotation, Inertia, Symmetric3, Transform, Vector
 from pliant.storage.forms import LEFT_OUT, AboutGround, AboutSource, LostLaw, checked, made, robot_form
-from pliant.storage.hdf5 import damaged, dataset, group, has, put_text, read_all, read_text
+from pliant.storage.hdf5 import attribute, damaged, dataset, group, has, put_text, read_all, read_text
 
 MAX_PARTS = 10_000
 _TIGHT = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
@@ -378,7 +378,7 @@ def _mesh(file: Any, k: int) -> StoredMesh:
     parts = []
     for j in range(len(folder)):
         part = group(folder, str(j))
-        color = np.asarray(part.attrs.get("color", ()), dtype=float).reshape(-1)
+        color = _numbers(part, "color").reshape(-1)
         points, faces = (read_all(dataset(part, what)) for what in ("points", "faces"))
         rgba = color.tolist() if color.shape == (4,) and np.isfinite(color).all() else None
         parts.append(checked_surface(points, faces, rgba, f"mesh {k} in it"))
@@ -397,12 +397,17 @@ def _ground(file: Any) -> Ground | None:
         return ground_of({"formula": formula, "name": about.name, "faces": faces, **numbers})
     if not has(file, "heights"):
         return None
-    stored = dataset(file, "heights")
-    heights = read_all(stored)
+    heights = read_all(dataset(file, "heights"))
     if heights.size and (heights == heights.flat[0]).all():
         return replace(flat(float(heights.flat[0]), **numbers), name=about.name)
     try:
-        origin, spacing = (tuple(np.asarray(stored.attrs.get(what, ()), dtype=float)) for what in ("origin", "spacing"))
+        origin, spacing = (tuple(_numbers(file["heights"], what)) for what in ("origin", "spacing"))
         return replace(height_map(heights, spacing=spacing, origin=origin, **numbers), name=about.name)
     except ContactError as error:
         raise damaged(f"the heights of the ground cannot be read: {error.fault.problem}", "heights") from None
+
+
+def _numbers(parent: Any, name: str) -> np.ndarray:
+    """Numbers of an attribute; none if there is no such attribute."""
+    found = attribute(parent, name)
+    return np.asarray(() if found is None else found, dtype=float)
