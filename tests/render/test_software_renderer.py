@@ -1,6 +1,7 @@
 """Pictures: cameras, shapes as triangles, the rasterizer, colors, shadows, smooth edges, ground of any shape."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -293,6 +294,21 @@ def test_what_is_below_the_floor_is_hidden() -> None:
     hidden = rendered(block((0, 0, -1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR)
     assert np.ptp(hidden.astype(int), axis=2).max() < 30
     assert np.ptp(rendered(block((0, 0, 1.0), 0.5, (0.9, 0.1, 0.1)), EYE, FLOOR).astype(int), axis=2).max() > 60
+
+
+def test_pictures_of_several_threads_and_sizes_do_not_mix() -> None:
+    """Depth buffers are used again, by the thread that has them."""
+    small = Camera(azimuth=70, elevation=30, distance=4).eye(np.zeros(3), 1.0, 61, 47)
+    scenes = [(block((0, 0, 0.5 + 0.1 * k), 0.5, (0.9, 0.1 * k, 0.1)), (EYE, small)[k % 2], FLOOR) for k in range(8)]
+    alone = [rendered(*scene) for scene in scenes]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda scene: rendered(*scene), scenes[::-1]))[::-1]
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, other)
+    # the result of a call without memory of its own is the caller's
+    first, _ = rasterised(np.array([[[0.0, 0, 1], [20, 0, 1], [0, 20, 1]]]), 8, 8)
+    rasterised(np.zeros((0, 3, 3)), 8, 8)
+    assert (first == 0).all()
 
 
 def test_the_compiled_light_is_that_of_the_formula() -> None:

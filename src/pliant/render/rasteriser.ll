@@ -3,11 +3,13 @@
 ; With corners 0, 1, 2 and a the doubled area, the weights of a point are the shares of a opposite the corners,
 ;     w_1 = ((x - x_0) (y_2 - y_0) - (x_2 - x_0) (y - y_0)) / a
 ;     w_2 = ((x_1 - x_0) (y - y_0) - (x - x_0) (y_1 - y_0)) / a
-; and w_0 = 1 - w_1 - w_2. They and the nearness are linear, so along a row they grow by a constant.
+; and w_0 = 1 - w_1 - w_2. They and the nearness are linear, so along a row they grow by a constant. Four pixels of a
+; row are done at once; those past its end keep what they have, so that the buffers need room for three more.
 
 declare double @llvm.minnum.f64(double, double)
 declare double @llvm.maxnum.f64(double, double)
 declare double @llvm.ceil.f64(double)
+declare i1 @llvm.vector.reduce.or.v4i1(<4 x i1>)
 
 define void @rasterize(ptr noalias %corners, ptr noalias %nearness, ptr noalias %found, i64 %count, i64 %w, i64 %h) {
 entry:
@@ -94,6 +96,25 @@ setup:
   %n_x = fadd double %n_x_a, %n_x_b
   %dx_y20 = fmul double %dx, %y20
   %dx_y10 = fmul double %dx, %y10
+  ; growth from pixel to pixel, and from four to the next four
+  %w1_x_one = insertelement <4 x double> poison, double %w1_x, i32 0
+  %w1_x_all = shufflevector <4 x double> %w1_x_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %w1_lanes = fmul <4 x double> %w1_x_all, <double 0.0, double 1.0, double 2.0, double 3.0>
+  %w1_step = fmul <4 x double> %w1_x_all, splat (double 4.0)
+  %w2_x_one = insertelement <4 x double> poison, double %w2_x, i32 0
+  %w2_x_all = shufflevector <4 x double> %w2_x_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %w2_lanes = fmul <4 x double> %w2_x_all, <double 0.0, double 1.0, double 2.0, double 3.0>
+  %w2_step = fmul <4 x double> %w2_x_all, splat (double 4.0)
+  %n_x_one = insertelement <4 x double> poison, double %n_x, i32 0
+  %n_x_all = shufflevector <4 x double> %n_x_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %n_lanes = fmul <4 x double> %n_x_all, <double 0.0, double 1.0, double 2.0, double 3.0>
+  %n_step = fmul <4 x double> %n_x_all, splat (double 4.0)
+  %columns = sub i64 %i_end, %i_first
+  %columns_double = sitofp i64 %columns to double
+  %columns_one = insertelement <4 x double> poison, double %columns_double, i32 0
+  %columns_all = shufflevector <4 x double> %columns_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %k_one = insertelement <4 x i32> poison, i32 %k32, i32 0
+  %k_all = shufflevector <4 x i32> %k_one, <4 x i32> poison, <4 x i32> zeroinitializer
   br label %row
 
 row:
@@ -105,48 +126,63 @@ row:
   %x10_dy = fmul double %x10, %dy
   %w1_a = fsub double %dx_y20, %x20_dy
   %w2_a = fsub double %x10_dy, %dx_y10
-  %w1_start = fmul double %w1_a, %per_a
-  %w2_start = fmul double %w2_a, %per_a
-  %n_a = fmul double %w1_start, %n10
-  %n_b = fmul double %w2_start, %n20
+  %w1_left = fmul double %w1_a, %per_a
+  %w2_left = fmul double %w2_a, %per_a
+  %n_a = fmul double %w1_left, %n10
+  %n_b = fmul double %w2_left, %n20
   %n_c = fadd double %n0, %n_a
-  %n_start = fadd double %n_c, %n_b
+  %n_left = fadd double %n_c, %n_b
+  %w1_one = insertelement <4 x double> poison, double %w1_left, i32 0
+  %w1_all = shufflevector <4 x double> %w1_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %w1_start = fadd <4 x double> %w1_all, %w1_lanes
+  %w2_one = insertelement <4 x double> poison, double %w2_left, i32 0
+  %w2_all = shufflevector <4 x double> %w2_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %w2_start = fadd <4 x double> %w2_all, %w2_lanes
+  %n_one = insertelement <4 x double> poison, double %n_left, i32 0
+  %n_all = shufflevector <4 x double> %n_one, <4 x double> poison, <4 x i32> zeroinitializer
+  %n_start = fadd <4 x double> %n_all, %n_lanes
   %row_at = mul i64 %j, %w
-  br label %pixel
+  br label %pixels
 
-pixel:
+pixels:
   %i = phi i64 [%i_first, %row], [%i_next, %next]
-  %w1 = phi double [%w1_start, %row], [%w1_next, %next]
-  %w2 = phi double [%w2_start, %row], [%w2_next, %next]
-  %n = phi double [%n_start, %row], [%n_next, %next]
-  %sum = fadd double %w1, %w2
-  %in_1 = fcmp oge double %w1, 0.0
-  %in_2 = fcmp oge double %w2, 0.0
-  %in_0 = fcmp ole double %sum, 1.0
-  %in_12 = and i1 %in_1, %in_2
-  %in = and i1 %in_12, %in_0
-  br i1 %in, label %inside, label %next
+  %column = phi <4 x double> [<double 0.0, double 1.0, double 2.0, double 3.0>, %row], [%column_next, %next]
+  %w1 = phi <4 x double> [%w1_start, %row], [%w1_next, %next]
+  %w2 = phi <4 x double> [%w2_start, %row], [%w2_next, %next]
+  %n = phi <4 x double> [%n_start, %row], [%n_next, %next]
+  %sum = fadd <4 x double> %w1, %w2
+  %in_1 = fcmp oge <4 x double> %w1, zeroinitializer
+  %in_2 = fcmp oge <4 x double> %w2, zeroinitializer
+  %in_0 = fcmp ole <4 x double> %sum, splat (double 1.0)
+  %in_row = fcmp olt <4 x double> %column, %columns_all
+  %in_12 = and <4 x i1> %in_1, %in_2
+  %in_012 = and <4 x i1> %in_12, %in_0
+  %in = and <4 x i1> %in_012, %in_row
+  %any = call i1 @llvm.vector.reduce.or.v4i1(<4 x i1> %in)
+  br i1 %any, label %inside, label %next
 
 inside:
   %place = add i64 %row_at, %i
   %near_at = getelementptr double, ptr %nearness, i64 %place
-  %best = load double, ptr %near_at
-  %is_nearer = fcmp ogt double %n, %best
-  br i1 %is_nearer, label %take, label %next
-
-take:
-  store double %n, ptr %near_at
   %found_at = getelementptr i32, ptr %found, i64 %place
-  store i32 %k32, ptr %found_at
+  %best = load <4 x double>, ptr %near_at, align 8
+  %owner = load <4 x i32>, ptr %found_at, align 4
+  %is_nearer = fcmp ogt <4 x double> %n, %best
+  %is_taken = and <4 x i1> %in, %is_nearer
+  %better = select <4 x i1> %is_taken, <4 x double> %n, <4 x double> %best
+  %owner_next = select <4 x i1> %is_taken, <4 x i32> %k_all, <4 x i32> %owner
+  store <4 x double> %better, ptr %near_at, align 8
+  store <4 x i32> %owner_next, ptr %found_at, align 4
   br label %next
 
 next:
-  %i_next = add i64 %i, 1
-  %w1_next = fadd double %w1, %w1_x
-  %w2_next = fadd double %w2, %w2_x
-  %n_next = fadd double %n, %n_x
+  %i_next = add i64 %i, 4
+  %column_next = fadd <4 x double> %column, splat (double 4.0)
+  %w1_next = fadd <4 x double> %w1, %w1_step
+  %w2_next = fadd <4 x double> %w2, %w2_step
+  %n_next = fadd <4 x double> %n, %n_step
   %more_columns = icmp slt i64 %i_next, %i_end
-  br i1 %more_columns, label %pixel, label %row_done
+  br i1 %more_columns, label %pixels, label %row_done
 
 row_done:
   %j_next = add i64 %j, 1

@@ -75,7 +75,7 @@ def surface_light(
         eye: the camera.
         floor_: side of the tiles, and how far they are clear to see [m].
         point: x, y and nearness 1/z in the picture, and 1 if it is of the ground, else 0.
-        corners: of the triangle, three times (x, y, 1/z) in the picture, x and y counted from the point.
+        corners: of the triangle, three times (x, y, 1/z) in the picture.
         normals: there, in the world, nine numbers.
         albedo: linear.
         lit: the share of the sun that is not in shadow.
@@ -83,7 +83,7 @@ def surface_light(
     x, y, nearness, is_ground = point
     ray = _ray(eye, x, y)
     to_eye = _unit(ray * -1)
-    n = _unit(_interpolated(corners, normals))
+    n = _unit(_interpolated([c - (x, y, 0)[k % 3] for k, c in enumerate(corners)], normals))
     toward = n.dot(to_eye)
     # the visible side; a smooth normal that turns away a little at the rim is not flipped
     n = n * select(toward < -0.2, -1, 1)
@@ -107,6 +107,18 @@ def surface_light(
     away = sqrt(ray.dot(ray)) / nearness
     ground = _faded(ground * _shade(lit[0]), away, floor_[1])
     return [select(is_ground > 0, g, b) for g, b in zip(ground, c, strict=True)]
+
+
+def place_in_sun(eye: Scalars, sun: Scalars, point: Scalars) -> list[Scalar]:
+    """Column, row and nearness, in the depth buffer of the sun, of a point of the picture.
+
+    Args:
+        eye: the camera.
+        sun: three axes of that buffer, as long as a meter is in it, and its coordinates of the world's origin.
+        point: x, y and nearness 1/z in the picture.
+    """
+    p = Vector(*eye[:3]) + _ray(eye, point[0], point[1]) * (1 / point[2])
+    return [p.dot(Vector(*sun[3 * k : 3 * k + 3])) + sun[9 + k] for k in range(3)]
 
 
 def _from_outside(n: Vector, sun: Scalar) -> Vector:
@@ -214,5 +226,6 @@ def _compiled(function: Callable[..., Any], name: str, **sizes: int) -> Callable
 surface_kernel = _compiled(
     surface_light, "light of surfaces", eye=15, floor_=2, point=4, corners=9, normals=9, albedo=3, lit=1
 )
+sun_kernel = _compiled(place_in_sun, "places in the sun", eye=15, sun=12, point=3)
 behind_bytes_kernel = _compiled(behind_bytes, "floor and sky on a screen", eye=15, floor_=4, point=2, lit=1)
 behind_kernel = _compiled(behind_light, "light of floor and sky", eye=15, floor_=4, point=2, lit=1)

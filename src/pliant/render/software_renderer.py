@@ -8,6 +8,7 @@ have no edges, pixel by pixel. Shadows come from a second depth buffer, seen fro
 import ctypes
 import functools
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from pliant.compiler import Kernel
 from pliant.render.camera import Eye
-from pliant.render.shading import SUN, behind_bytes_kernel, behind_kernel, screen, surface_kernel
+from pliant.render.shading import SUN, behind_bytes_kernel, behind_kernel, screen, sun_kernel, surface_kernel
 
 _FINER = 2
 _MAP = 1024
@@ -82,83 +83,104 @@ def rendered(surface: Surface, eye: Eye, floor: Floor) -> np.ndarray:
     # marks are in front of everything
     flat[surface.is_mark, :, 2] *= _IN_FRONT
     window = _window(flat, eye)
+    # in single precision, which is a thousandth of a pixel; in one table, since pixels look up all of a triangle
+    table = np.hstack([a.reshape(len(flat), -1) for a in (flat, surface.normals, surface.colors)], dtype=np.float32)
     flat[..., 0] -= _FINER * window.left
     flat[..., 1] -= _FINER * window.top
-    found, nearness = rasterised(flat, _FINER * window.width, _FINER * window.height)
-    if floor.is_drawn:
-        rows = slice(_FINER * window.top, _FINER * (window.top + window.height))
-        found[nearness < _floor_nearness(fine, floor)[rows]] = -1
+    found, nearness = rasterised(flat, _FINER * window.width, _FINER * window.height, _buffers)
+    pixels, parts, near = _covered(found, nearness)
     shadow = _Shadow(surface, eye.height)
 
     # light of triangles: once where one covers the whole pixel, else for each part of it
-    parts = [(i, j, found[i::_FINER, j::_FINER].reshape(-1)) for i in range(_FINER) for j in range(_FINER)]
-    near = [nearness[i::_FINER, j::_FINER].reshape(-1) for i, j, _ in parts]
-    k = parts[0][2]
-    is_whole = _is_smooth(surface, [k for *_, k in parts], near)
-    total = np.zeros((len(k), 3), dtype=np.float32)
+    rows, columns = np.divmod(pixels, np.int32(window.width))
+    if floor.is_drawn:
+        under = _floor_nearness(fine, floor)[_FINER * window.top :]
+        for p, (k, n) in enumerate(zip(parts, near, strict=True)):
+            k[n < under[_FINER * rows + p // _FINER]] = -1
+    is_whole = _is_smooth(surface, parts, near)
+    total = np.zeros((len(pixels), 3), dtype=np.float32)
     cover = is_whole.astype(np.float32)
 
-    # in single precision, which is a thousandth of a pixel
-    tables = [a.astype(np.float32).reshape(len(flat), -1) for a in (flat, surface.normals, surface.colors)]
-
+    is_ground, is_mark = (_if_any(x) for x in (surface.is_ground, surface.is_mark))
     numbers, about = fine.numbers().astype(np.float32), np.array([floor.tile, floor.reach], dtype=np.float32)
 
-    def light(pixels: np.ndarray, k: np.ndarray, nearness: np.ndarray, right: float, down: float) -> np.ndarray:
-        """Light (n, 3) of pixels at which there are triangles k, off their middles by (right, down)."""
-        k, nearness = k[pixels], nearness[pixels]
-        inside = _points(window.width, pixels) * np.float32(_FINER) + np.array([right, down], dtype=np.float32)
-        points = inside + np.array([_FINER * window.left, _FINER * window.top], dtype=np.float32)
-        is_ground = surface.is_ground[k]
-        corners, normals, colors = (table.take(k, axis=0) for table in tables)
-        corners.reshape(-1, 3, 3)[..., :2] -= inside[:, None]
-        given = np.column_stack([points, nearness, is_ground]).astype(np.float32)
+    def light(some: np.ndarray, k: np.ndarray, nearness: np.ndarray, right: float, down: float) -> np.ndarray:
+        """Light (n, 3) of covered pixels at which there are triangles k, off their middles by (right, down)."""
+        k, given = k[some], np.empty((len(some), 4), dtype=np.float32)
+        given[:, 0] = _FINER * (columns[some] + np.float32(window.left + 0.5)) + np.float32(right)
+        given[:, 1] = _FINER * (rows[some] + np.float32(window.top + 0.5)) + np.float32(down)
+        given[:, 2] = nearness[some]
+        on_ground, marked = (np.zeros(len(k), dtype=bool) if of is None else of[k] for of in (is_ground, is_mark))
+        given[:, 3] = on_ground
         lit = np.ones((len(k), 1), dtype=np.float32)
-        for is_some, share in ((~is_ground & ~surface.is_mark[k], shadow.on_bodies), (is_ground, shadow.on_ground)):
-            some = np.flatnonzero(is_some)
-            if len(some):
-                z, rays = 1 / nearness[some], fine.rays(points[some])
-                lit[some, 0] = share([e + z * ray for e, ray in zip(fine.place.tolist(), rays, strict=True)])
-        return surface_kernel()(numbers, about, given, corners, normals, colors, lit)
+        for is_some, share in ((~(on_ground | marked), shadow.on_bodies), (on_ground, shadow.on_ground)):
+            there = np.flatnonzero(is_some)
+            if len(there):
+                lit[there, 0] = share(numbers, given[:, :3] if len(there) == len(k) else given[there, :3])
+        own = table.take(k, axis=0)
+        return surface_kernel()(numbers, about, given, own[:, :9], own[:, 9:18], own[:, 18:], lit)
 
     whole = np.flatnonzero(is_whole)
     if len(whole):
-        total[whole] = light(whole, k, np.mean(near, axis=0), 0, 0)
-    for (i, j, k), n in zip(parts, near, strict=True):
+        total[whole] = light(whole, parts[0], sum(near[1:], near[0]) / np.float32(len(near)), 0, 0)
+    for p, (k, n) in enumerate(zip(parts, near, strict=True)):
         some = np.flatnonzero(~is_whole & (k >= 0))
         if len(some):
-            middle = (_FINER - 1) / 2
+            (i, j), middle = divmod(p, _FINER), (_FINER - 1) / 2
             total[some] += light(some, k, n, j - middle, i - middle) / len(parts)
             cover[some] += 1 / len(parts)
 
     # light of floor and sky behind them
-    if window.is_whole(eye) and (cover == 1).all():
+    if len(pixels) == eye.width * eye.height and (cover == 1).all():
         return screen(total).reshape(eye.height, eye.width, 3)
     lit = _sun_on_floor(eye, floor, shadow)
     picture = _behind(eye, floor, lit, behind_bytes_kernel()).astype(np.uint8)
+    places = (rows + window.top) * eye.width + columns + window.left
     bare = np.flatnonzero(cover < 1)
-    points = _grid(eye.width, eye.height).reshape(eye.height, eye.width, 2)
-    points, own = (window.of(x).reshape(-1, x[0, 0].size)[bare] for x in (points, lit))
-    total[bare] += (1 - cover[bare])[:, None] * _floor_light(eye, floor, points, own, behind_kernel())
-    window.of(picture)[...] = screen(total).reshape(window.height, window.width, 3)
+    behind = _grid(eye.width, eye.height).take(places[bare], axis=0), lit.reshape(-1, 1).take(places[bare], axis=0)
+    total[bare] += (1 - cover[bare])[:, None] * _floor_light(eye, floor, *behind, behind_kernel())
+    picture.reshape(-1, 3)[places] = screen(total)
     return picture
+
+
+def _covered(found: np.ndarray, nearness: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+    """The pixels of which some part has a triangle; row by row, the triangle of each part, and its nearness."""
+    width = found.shape[1]
+    some = found[::_FINER] & found[1::_FINER]  # -1 has every bit: it is left only where all have it
+    some = some[:, ::_FINER] & some[:, 1::_FINER]
+    pixels = np.flatnonzero(some.reshape(-1) != -1).astype(np.int32)
+    rows, columns = np.divmod(pixels, np.int32(width // _FINER))
+    first = _FINER * (rows * width + columns)
+    at = [first + i * width + j for i in range(_FINER) for j in range(_FINER)]
+    parts, near = ([array.reshape(-1).take(k) for k in at] for array in (found, nearness))
+    return pixels, parts, [n.astype(np.float32) for n in near]
+
+
+def _if_any(flags: np.ndarray) -> np.ndarray | None:
+    return flags if flags.any() else None
 
 
 def _is_smooth(surface: Surface, parts: Sequence[np.ndarray], near: Sequence[np.ndarray]) -> np.ndarray:
     """Pixels whose four parts look alike: on one triangle, or on triangles of one colour side by side."""
     k = parts[0]
-    is_whole = np.logical_and.reduce([other == k for other in parts[1:]]) & (k >= 0)
-    others = np.flatnonzero(np.logical_and.reduce([p >= 0 for p in parts]) & ~is_whole)
+    is_whole, is_full = k >= 0, k >= 0
+    for other in parts[1:]:
+        is_whole &= other == k
+        is_full &= other >= 0
+    others = np.flatnonzero(is_full & ~is_whole)
     if len(others):
         apart = [n[others] for n in near]
-        is_alike = np.maximum.reduce(apart) < _LEVEL * np.minimum.reduce(apart)
+        is_alike = functools.reduce(np.maximum, apart) < _LEVEL * functools.reduce(np.minimum, apart)
         others = others[is_alike]
-        first = k[others]
-        is_alike = np.ones(len(others), dtype=bool)
+        # column by column, which is several times faster than row by row
+        normals, colors = ([np.ascontiguousarray(x) for x in a.T] for a in (surface.normals[:, 0], surface.colors))
+        first, is_alike = k[others], np.ones(len(others), dtype=bool)
+        own = [x.take(first) for x in (*normals, *colors)]
         for part in parts[1:]:
             second = part[others]
-            is_alike &= (surface.colors[first] == surface.colors[second]).all(axis=1)
-            bend = np.einsum("ij,ij->i", surface.normals[first, 0], surface.normals[second, 0])
-            is_alike &= bend > _STRAIGHT
+            for x, y in zip(own[3:], colors, strict=True):
+                is_alike &= x == y.take(second)
+            is_alike &= sum(x * y.take(second) for x, y in zip(own[:3], normals, strict=True)) > _STRAIGHT
         is_whole[others[is_alike]] = True
     return is_whole
 
@@ -171,9 +193,6 @@ class _Window(NamedTuple):
     width: int
     height: int
 
-    def is_whole(self, eye: Eye) -> bool:
-        return self == (0, 0, eye.width, eye.height)
-
     def of(self, picture: np.ndarray) -> np.ndarray:
         """This part of a picture (height, width, ...), a view."""
         return picture[self.top : self.top + self.height, self.left : self.left + self.width]
@@ -185,13 +204,19 @@ class _Window(NamedTuple):
         flat = points.reshape(-1, 2)
         if not len(flat):
             return cls(0, 0, 1, 1)
-        low, high = flat.min(axis=0), flat.max(axis=0)
+        low, high = _bounds(flat)
         if not np.isfinite([low, high]).all():
             return whole
         size = np.array([eye.width, eye.height])
         first = np.clip(np.floor(low), 0, size - 1).astype(int)
         last = np.clip(np.ceil(high), first + 1, size).astype(int)
         return cls(*first.tolist(), *(last - first).tolist())
+
+
+def _bounds(points: np.ndarray) -> np.ndarray:
+    """Least and greatest coordinates of points (n, m): (2, m)."""
+    columns = [np.ascontiguousarray(x) for x in points.T]
+    return np.array([[x.min() for x in columns], [x.max() for x in columns]])
 
 
 def _window(flat: np.ndarray, eye: Eye) -> _Window:
@@ -208,13 +233,13 @@ def _points(width: int, pixels: np.ndarray) -> np.ndarray:
 
 
 def _floor_nearness(eye: Eye, floor: Floor) -> np.ndarray:
-    """1/z of the floor, (height, 1): it is the same along a row, since cameras do not tilt to the side."""
+    """1/z of the floor, (height,): it is the same along a row, since cameras do not tilt to the side."""
     y = (eye.height / 2 - np.arange(eye.height) - 0.5) / eye.focal
     fall = eye.forward[2] + y * eye.up[2]
     drop = floor.z - eye.place[2]
     nearness = fall / drop if drop else np.zeros_like(fall)
     # robots on the floor are not cut off by rounding
-    return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf)[:, None]
+    return np.where(nearness > 0, nearness * (1 - 1e-6), -np.inf).astype(np.float32)
 
 
 def _behind(eye: Eye, floor: Floor, lit: np.ndarray, kernel: Kernel) -> np.ndarray:
@@ -233,14 +258,15 @@ def _sun_on_floor(eye: Eye, floor: Floor, shadow: "_Shadow") -> np.ndarray:
     """The share of the sun that the floor gets at each pixel, (height, width)."""
     lit = np.ones((eye.height, eye.width), dtype=np.float32)
     if floor.is_drawn and floor.z < eye.place[2] and shadow.size:
-        # beyond the shadow's window there is sun
+        # beyond the shadow there is sun
         window = _Window.around(eye.seen(shadow.corners(floor.z))[:, :2], eye)
-        own = np.ones(window.width * window.height, dtype=np.float32)
-        grid = _grid(eye.width, eye.height).reshape(eye.height, eye.width, 2)
-        rays = eye.rays(window.of(grid).reshape(-1, 2))
-        meets = np.flatnonzero(rays[2] < -1e-6)
-        far = (floor.z - eye.place[2]) / rays[2][meets]
-        own[meets] = shadow.on_ground([e + far * ray[meets] for e, ray in zip(eye.place.tolist(), rays, strict=True)])
+        nearness = _floor_nearness(eye, floor)[window.top : window.top + window.height]
+        above = int(np.count_nonzero(nearness <= 0))  # rows of the sky
+        window = _Window(window.left, window.top + above, window.width, window.height - above)
+        given = np.empty((window.height, window.width, 3), dtype=np.float32)
+        given[..., :2] = window.of(_grid(eye.width, eye.height).reshape(eye.height, eye.width, 2))
+        given[..., 2] = nearness[above:, None]
+        own = shadow.on_ground(eye.numbers().astype(np.float32), given.reshape(-1, 3))
         window.of(lit)[...] = own.reshape(window.height, window.width)
     return lit
 
@@ -260,51 +286,55 @@ class _Shadow:
         self.size, self.map = 0.0, _MAP if height > _SMALL else _MAP // 2
         if not len(places):
             return
-        low, high = places[..., :2].min(axis=(0, 1)), places[..., :2].max(axis=(0, 1))
+        low, high = _bounds(places[..., :2].reshape(-1, 2))
         self.size = float(max(high - low)) * 1.3 + 1e-9
         self.low = (low + high - self.size) / 2
+        scale = np.array([self.map / self.size, self.map / self.size, 1.0])
+        self.axes = np.concatenate([*(_SUN_AXES * scale).T, -np.array([*self.low, 0.0]) * scale]).astype(np.float32)
         places[..., :2] = (places[..., :2] - self.low) * (self.map / self.size)
-        found, nearness = rasterised(places, self.map, self.map)
+        found, nearness = rasterised(places, self.map, self.map, _buffers)
         self.nearness = nearness.astype(np.float32)
         # means of blocks of pixels
-        blocks = (found >= 0).astype(np.float32).reshape(self.map // _FINER, _FINER, -1, _FINER)
-        self.cover = _blurred(blocks.mean(axis=(1, 3)), self.map // 180)
+        is_covered = (found >= 0).astype(np.float32)
+        blocks = np.zeros((self.map // _FINER, self.map // _FINER), dtype=np.float32)
+        for i, j in np.ndindex(_FINER, _FINER):
+            blocks += is_covered[i::_FINER, j::_FINER] / np.float32(_FINER**2)
+        self.cover = _blurred(blocks, self.map // 180)
 
     def corners(self, z: float) -> np.ndarray:
-        """The corners (4, 3) of what it sees, on a plane at height z [m]."""
-        u, v = (self.low[k] + self.size * np.array(share) for k, share in enumerate(((0, 1, 1, 0), (0, 0, 1, 1))))
+        """The corners (4, 3) of what is in shadow, on a plane at height z [m]."""
         a, b, sun = _SUN_AXES.T
+        u, v = (
+            low + self.size / len(self.cover) * (np.flatnonzero(self.cover.any(axis=k))[[0, -1]] + (0, 1))
+            for k, low in enumerate(self.low)
+        )
+        u, v = u[[0, 1, 1, 0]], v[[0, 0, 1, 1]]
         w = (z - a[2] * u - b[2] * v) / sun[2]
         return u[:, None] * a + v[:, None] * b + w[:, None] * sun
 
-    def on_ground(self, places: Sequence[np.ndarray]) -> np.ndarray:
-        """The share of the sun that the ground gets, with soft edges; whatever casts shadows is above it."""
-        lit = np.ones(len(places[0]), dtype=np.float32)
+    def on_ground(self, eye: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The share of the sun that the ground gets, with soft edges; whatever casts shadows is above it.
+
+        Args:
+            eye, points: as for `pliant.render.shading.place_in_sun`, points (n, 3).
+        """
+        lit = np.ones(len(points), dtype=np.float32)
         if self.size:
-            i, j, _ = self._seen(places)
-            near = np.flatnonzero((i >= 0) & (i < self.map) & (j >= 0) & (j < self.map))
-            rows, columns = (x[near].astype(np.int32) // _FINER for x in (j, i))
-            lit[near] -= self.cover.take(self.map // _FINER * rows + columns)
+            i, j = (x * np.float32(1 / _FINER) for x in sun_kernel()(eye, self.axes, points).T[:2])
+            near = np.flatnonzero((i >= 0) & (i < len(self.cover)) & (j >= 0) & (j < len(self.cover)))
+            lit[near] -= self.cover.take(len(self.cover) * j[near].astype(np.int32) + i[near].astype(np.int32))
         return lit
 
-    def on_bodies(self, places: Sequence[np.ndarray]) -> np.ndarray:
-        """The share of the sun that bodies get, which cast shadows on each other."""
-        i, j, nearness = self._seen(places)
+    def on_bodies(self, eye: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The share of the sun that bodies get, which cast shadows on each other; arguments as for `on_ground`."""
+        i, j, nearness = np.ascontiguousarray(sun_kernel()(eye, self.axes, points).T)
         # a surface does not shadow itself
         nearness += np.float32(self.size * 0.008)
-        lit = np.zeros(len(places[0]), dtype=np.float32)
+        lit = np.zeros(len(points), dtype=np.float32)
         for di, dj in _AROUND:
-            columns, rows = ((x + d).clip(0, self.map - 1).astype(np.int32) for x, d in ((i, di), (j, dj)))
-            lit += self.nearness.take(self.map * rows + columns) < nearness
+            columns, rows = ((x + np.float32(d)).astype(np.int32) for x, d in ((i, di), (j, dj)))
+            lit += self.nearness.take(self.map * rows + columns, mode="clip") < nearness
         return lit / len(_AROUND)
-
-    def _seen(self, places: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Column, row and nearness of points x, y, z in the depth buffer of the sun."""
-        scale = np.array([self.map / self.size, self.map / self.size, 1.0])
-        axes, low = _SUN_AXES * scale, np.array([*self.low, 0.0]) * scale
-        x, y, z = (p.astype(np.float32) for p in places)
-        (a, b, c), d = axes.astype(np.float32), low.astype(np.float32)
-        return [x * a[k] + y * b[k] + z * c[k] - d[k] for k in range(3)]
 
 
 # offsets in the depth buffer at which a point looks for something above it [pixels]
@@ -313,18 +343,41 @@ _AROUND = ((0.0, 0.0), (-1.8, -0.6), (0.6, -1.8), (1.8, 0.6), (-0.6, 1.8))
 
 def _blurred(image: np.ndarray, radius: int) -> np.ndarray:
     """Means over a square, three times in a row, which is almost Gaussian."""
-    n = 2 * radius + 1
-    for axis in (0, 1) * 3:
-        lines = np.moveaxis(image, axis, 0)
-        sums = np.cumsum(np.pad(lines, ((radius + 1, radius), (0, 0))), axis=0)
-        image = np.moveaxis((sums[n:] - sums[:-n]) / n, 0, axis)
-    return np.ascontiguousarray(image)
+    box = np.full(2 * radius + 1, 1 / (2 * radius + 1))
+    weights = np.convolve(np.convolve(box, box), box).tolist()
+    for axis in (0, 1):
+        reach, size = len(weights) // 2, image.shape[axis]
+        wide = np.pad(image, [(reach, reach) if k == axis else (0, 0) for k in (0, 1)])
+        image = np.zeros_like(image)
+        for k, weight in enumerate(weights):
+            image += np.float32(weight) * (wide[k : k + size] if axis == 0 else wide[:, k : k + size])
+    return image
 
 
 # ---- depth buffer
 
 
-def rasterised(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+class _Buffers(threading.local):
+    """Memory of a thread for the depth buffers of its pictures: to get it takes as long as to fill it."""
+
+    def __init__(self) -> None:
+        self.found, self.nearness = np.empty(0, dtype=np.int32), np.empty(0)
+
+    def cleared(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """No triangle at any of ``size`` pixels."""
+        room = size + 3  # pixels are done four at a time
+        if len(self.found) < room:
+            self.found, self.nearness = np.empty(room, dtype=np.int32), np.empty(room)
+        self.found[:room], self.nearness[:room] = -1, -np.inf
+        return self.found[:size], self.nearness[:size]
+
+
+_buffers = _Buffers()
+
+
+def rasterised(
+    triangles: np.ndarray, width: int, height: int, buffers: _Buffers | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The nearest triangle at each pixel.
 
     A corner is (x, y, n): its place on the screen in pixels, and its nearness, which must be linear on the screen:
@@ -335,6 +388,7 @@ def rasterised(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarr
         triangles: (m, 3, 3), their corners; both sides are drawn, triangles without area or with a corner that is not
             finite are not.
         width, height: of the screen [pixels].
+        buffers: whose memory the results are in, until the next call.
 
     Returns:
         The index of the triangle at each pixel, -1 for none, (height, width), and its nearness, -inf for none.
@@ -342,8 +396,7 @@ def rasterised(triangles: np.ndarray, width: int, height: int) -> tuple[np.ndarr
     corners = np.ascontiguousarray(triangles, dtype=np.float64).reshape(-1, 9)
     kept = np.flatnonzero(_is_drawn(corners, width, height))
     corners = np.ascontiguousarray(corners[kept])
-    nearness = np.full((height, width), -np.inf)
-    found = np.full((height, width), -1, dtype=np.int32)
+    found, nearness = (of.reshape(height, width) for of in (buffers or _Buffers()).cleared(height * width))
     if len(kept):
         _machine_code()(corners.ctypes.data, nearness.ctypes.data, found.ctypes.data, len(kept), width, height)
         if len(kept) < len(triangles):

@@ -5,6 +5,7 @@ MP4 files are written by ffmpeg, GIFs and stills by Pillow.
 
 import contextlib
 import errno
+import functools
 import os
 import subprocess
 import tempfile
@@ -129,14 +130,22 @@ def _save(target: Path, pixels: np.ndarray) -> None:
 
 
 def _with_text(pixels: np.ndarray, text: str) -> np.ndarray:
-    if not text:
-        return pixels
-    image, draw, font = (needs(f"PIL.{name}", "video", "text") for name in ("Image", "ImageDraw", "ImageFont"))
-    picture = image.fromarray(pixels)
-    height = max(10, pixels.shape[0] // 28)
-    place = 0.8 * height, pixels.shape[0] - 1.8 * height
-    draw.Draw(picture).text(place, text, fill=(60, 66, 74), font=font.load_default(height))
-    return np.asarray(picture)
+    """The picture, into whose lower left corner a text is written."""
+    if text:
+        image, draw = (needs(f"PIL.{name}", "video", "text") for name in ("Image", "ImageDraw"))
+        height = max(10, pixels.shape[0] // 28)
+        corner = pixels[-2 * height :, : 20 * height]
+        under = image.fromarray(corner)
+        draw.Draw(under).text(
+            (0.8 * height, corner.shape[0] - 1.8 * height), text, fill=(60, 66, 74), font=_font(height)
+        )
+        corner[...] = np.asarray(under)
+    return pixels
+
+
+@functools.cache
+def _font(height: int) -> Any:
+    return needs("PIL.ImageFont", "video", "text").load_default(height)
 
 
 def _in_order(frame: Callable[[int], np.ndarray], times: np.ndarray, bar: Progress) -> Iterator[np.ndarray]:
