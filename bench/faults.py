@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,25 +21,11 @@ from typing import Any
 
 import numpy as np
 
-import pliant
+from bench.fault_kills import full_disks, killed_logs, killed_sweeps, killed_trainings
 
 __all__ = ["FAULTS"]
 
 ROOT = Path(__file__).resolve().parent.parent
-
-LOGGING = """
-import warnings, pliant
-from pliant.simulation import running
-running.BLOCK = {block}
-warnings.simplefilter("ignore")
-sim = pliant.Simulation(pliant.load("pendulum"), dt=1e-3)
-sim.reset(q=[1.0])
-sim.step()
-sim.reset(q=[1.0])
-print("ready", flush=True)
-sim.run({duration}, save={path!r}, every={every})
-print("done", flush=True)
-"""
 
 COMPUTING = """
 import hashlib, sys, pliant
@@ -51,16 +36,6 @@ print("ready", flush=True)
 log = sim.run(0.2)
 M = pliant.mass_matrix(robot, [0.3])
 print(hashlib.sha256(log.q.tobytes() + M.tobytes()).hexdigest(), flush=True)
-"""
-
-TRAINING = """
-import sys, warnings
-sys.path[:0] = [{tests!r}]
-warnings.simplefilter("ignore")
-from pliant.learn import ppo
-from toy_tasks import Cart
-print("ready", flush=True)
-ppo(Cart(), minutes=None, steps=10**9, checkpoint={path!r}, checkpoint_every=0)
 """
 
 
@@ -87,94 +62,6 @@ def _finished(process: subprocess.Popen[bytes]) -> str:
     if process.returncode != 0:
         return f"ended with {process.returncode}: {said.decode(errors='replace')[-300:]}"
     return out.decode().split()[-1]
-
-
-def _killed(process: subprocess.Popen[bytes], after: float) -> None:
-    time.sleep(after)
-    process.kill()
-    process.communicate()
-
-
-def killed_logs(times: int, rng: np.random.Generator, folder: Path) -> list[str]:
-    """kill -9 while a log is written: it opens, and has the entries of an undisturbed run."""
-    lost: list[str] = []
-    sim = pliant.Simulation(pliant.load("pendulum"), dt=1e-3)
-    sim.reset(q=[1.0])
-    whole = sim.run(200.0, every=0.01)
-    path = folder / "run.h5"
-    for k in range(times):
-        path.unlink(missing_ok=True)
-        script = LOGGING.format(duration=1e6, path=str(path), every=0.01, block=0.002)
-        process = _started(script)
-        _until_ready(process)
-        _killed(process, float(rng.uniform(0.0, 0.6)))
-        if not path.exists():  # killed before its head was there
-            continue
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                log = pliant.load_log(path)
-        except pliant.PliantError as error:
-            lost.append(f"log {k}: {error}")
-            continue
-        n = min(len(log), len(whole))
-        if not (np.array_equal(log.q[:n], whole.q[:n]) and np.array_equal(log.t[:n], whole.t[:n])):
-            lost.append(f"log {k}: other numbers")
-    return lost
-
-
-def killed_trainings(times: int, rng: np.random.Generator, folder: Path) -> list[str]:
-    """kill -9 while checkpoints are written: the file is the one before or the one after, and training goes on."""
-    sys.path.append(str(ROOT / "tests"))
-    from toy_tasks import Cart
-
-    from pliant.learn import resume
-
-    lost: list[str] = []
-    path = folder / "cart.checkpoint"
-    for k in range(times):
-        path.unlink(missing_ok=True)
-        process = _started(TRAINING.format(tests=str(ROOT / "tests"), path=str(path)))
-        _until_ready(process)
-        end = time.monotonic() + 60
-        while not path.exists() and time.monotonic() < end:
-            time.sleep(0.01)
-        _killed(process, float(rng.uniform(0.0, 0.5)))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                resume(path, Cart(), minutes=None, steps=1)
-        except pliant.PliantError as error:
-            lost.append(f"checkpoint {k}: {error}")
-    return lost
-
-
-def full_disks(times: int, rng: np.random.Generator, folder: Path) -> list[str]:
-    """A disk that is full at a size by chance: an error that says so, and a log that opens with all that fits."""
-    import resource
-
-    lost: list[str] = []
-    path = folder / "full.h5"
-    for k in range(times):
-        size = int(rng.integers(700_000, 3_000_000))
-
-        def limit(size: int = size) -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-        path.unlink(missing_ok=True)
-        script = LOGGING.format(duration=1e6, path=str(path), every=0.001, block=0.05)
-        process = _started(script, preexec_fn=limit)
-        said = process.communicate()[1].decode(errors="replace")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                entries = len(pliant.load_log(path))
-            except pliant.PliantError as error:
-                lost.append(f"disk {k}: {error}")
-                continue
-        if "PliantError" not in said or f"{entries} entries" not in said:
-            lost.append(f"disk {k}: {entries} entries, and it said {said[-200:]}")
-    return lost
 
 
 def damaged_caches(times: int, rng: np.random.Generator, folder: Path) -> list[str]:
@@ -273,6 +160,7 @@ def clock_jumps(times: int, rng: np.random.Generator, folder: Path) -> list[str]
 
 FAULTS: dict[str, Callable[[int, np.random.Generator, Path], list[str]]] = {
     "logs": killed_logs,
+    "sweeps": killed_sweeps,
     "trainings": killed_trainings,
     "disks": full_disks,
     "caches": damaged_caches,

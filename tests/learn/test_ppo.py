@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from pliant.errors import LearningError
+from pliant.files.arrays import read_arrays, write_arrays
 from pliant.learn import PpoSettings, Training, Verdict, ppo, resume
+from pliant.learn.checkpoints import _KIND as KIND
 from pliant.learn.ppo import Ppo
 from pliant.learn.stopwatch import Stopwatch
 from toy_tasks import Cart, cart_judge
@@ -100,6 +102,18 @@ def test_checkpoints_of_another_task_and_damaged_ones(tmp_path) -> None:
         resume(path, Cart())
     with pytest.raises(LearningError, match="does not exist"):
         resume(tmp_path / "none", Cart())
+
+
+@pytest.mark.parametrize("name", ["learner/generator", "learner/rollout/environment/generator"])
+def test_a_checkpoint_whose_numbers_are_too_large_for_a_generator(name: str, tmp_path) -> None:
+    """NumPy raises an OverflowError (found by `bench.fuzz`)."""
+    path = tmp_path / "cart.checkpoint"
+    short(rounds=1, checkpoint=path)
+    about, arrays = read_arrays(path, KIND)
+    write_arrays(path, KIND, about, arrays | {name: np.full_like(arrays[name], 2**64 - 1)})
+    with pytest.raises(LearningError, match="is damaged") as caught:
+        resume(path, Cart())
+    assert caught.value.field == "path"
 
 
 def test_limits_and_callbacks() -> None:

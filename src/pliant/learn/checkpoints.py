@@ -111,7 +111,7 @@ class Checkpoint:
                 held=int(self.about["held"]),
                 judged_at=float(self.about["judged_at"]),
             )
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, PliantError) as error:
+        except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError, PliantError) as error:
             raise LearningError(f"{self.path} is damaged: {error}", subject=self.path, field="path",
                                 cure="take another copy of it, or train anew") from None  # fmt: skip
 
