@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ROOT", "Samples", "cart", "checkpoint", "from_files", "meshes", "settings", "sweep", "tables"]
+__all__ = ["ROOT", "SDF_PART", "Samples", "cart", "checkpoint", "from_files", "meshes", "settings", "sweep", "tables"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,6 +37,11 @@ def archive(members: Mapping[str, bytes]) -> bytes:
 
 
 # ---- robots and meshes
+
+SDF_PART = b"""<sdf version="1.6"><model name="part"><link name="palm"/><link name="finger"><pose>0 0 .1 0 0 0</pose>
+</link><frame name="grip"/><joint name="bend" type="revolute"><parent>palm</parent><child>finger</child>
+<axis><xyz>0 1 0</xyz><use_parent_model_frame>1</use_parent_model_frame></axis></joint></model></sdf>"""
+"""A model that `fuzz_robot.sdf` includes."""
 
 
 def tables() -> Samples:

@@ -6,9 +6,11 @@ usable: a robot has a finite mass and mass matrix, a log its arrays, terrain a f
 
 import functools
 import math
+import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +33,12 @@ MOST_BODIES = 60
 
 @dataclass(frozen=True)
 class Files:
-    """A kind of file: names and contents that are right, how they are changed, and what reads them."""
+    """A kind of file: names and contents that are right, how they are changed, what reads them; and files beside it."""
 
     samples: Callable[[], Samples]
     mutated: Callable[[np.random.Generator, bytes], bytes]
     read: Callable[[Path], None]
+    beside: tuple[tuple[str, bytes], ...] = ()
 
     @functools.cached_property
     def _samples(self) -> Samples:
@@ -50,7 +53,8 @@ class Files:
     def run(self, given: tuple[str, bytes], folder: Path) -> None:
         """Write the file and read it."""
         path = folder / given[0]
-        path.write_bytes(given[1])
+        for name, data in (*self.beside, given):
+            (folder / name).write_bytes(data)
         self.read(path)
 
     def shown(self, given: tuple[str, bytes]) -> bytes:
@@ -65,10 +69,12 @@ LARGEST = 1e100
 
 
 def _extent(robot: pliant.Robot) -> float:
-    """The largest coordinate of a placement [m]."""
+    """The largest coordinate of a placement, pitch of a screw [m] or factor of a coupling."""
     places = [joint.placement.p for joint in robot.joints.values()]
     places += [body.inertia.h for body in robot.bodies.values()]
-    return max((abs(float(x)) for p in places for x in (p.x, p.y, p.z)), default=0.0)
+    factors = [getattr(joint.kind, "pitch", 0) for joint in robot.joints.values()]
+    factors += [joint.mimic.multiplier for joint in robot.joints.values() if joint.mimic is not None]
+    return max((abs(float(x)) for x in [*factors, *(x for p in places for x in (p.x, p.y, p.z))]), default=0.0)
 
 
 def use_robot(robot: pliant.Robot) -> None:
@@ -97,6 +103,28 @@ def _load(path: Path) -> None:
 
 def _load_with_side(path: Path) -> None:
     use_robot(pliant.load(ROOT / "src/pliant/catalogue/urdf/quadruped.urdf", side=path))
+
+
+def _sdf_samples() -> list[tuple[str, bytes]]:
+    """A robot with everything that is read, more often than Cassie, which has much of the same."""
+    cassie = pliant.robots()["cassie"].path
+    assert cassie is not None
+    return [*[*from_files("bench/fuzz_robot.sdf")] * 3, (cassie.name, cassie.read_bytes())]
+
+
+def _mjcf_samples() -> list[tuple[str, bytes]]:
+    gymnasium = Path(str(distribution("gymnasium").locate_file("gymnasium/envs/mujoco/assets")))
+    return [(path.name, path.read_bytes()) for path in sorted(gymnasium.glob("*.xml"))]
+
+
+@functools.cache
+def _compiler(process: int) -> pliant.formats.CompilerProcess:
+    """The compiler of a worker."""
+    return pliant.formats.CompilerProcess()
+
+
+def _load_mjcf(path: Path) -> None:
+    use_robot(pliant.formats.load_mjcf(path, compiler=_compiler(os.getpid())))
 
 
 # ---- the others
@@ -185,6 +213,8 @@ def _catalogue(*patterns: str) -> Callable[[], Samples]:
 
 TARGETS: dict[str, Callable[[], Target]] = {
     "urdf": lambda: Files(_catalogue("catalogue/urdf/*.urdf"), mutated_xml, _load),
+    "sdf": lambda: Files(_sdf_samples, mutated_xml, _load, (("part.sdf", fuzz_samples.SDF_PART),)),
+    "mjcf": lambda: Files(_mjcf_samples, mutated_xml, _load_mjcf),
     "mesh": lambda: Files(fuzz_samples.meshes, mutated_bytes, _mesh),
     "side": lambda: Files(_catalogue("catalogue/sensors/quadruped.toml"), mutated_lines, _load_with_side),
     "dh": lambda: Files(fuzz_samples.tables, mutated_lines, _dh),

@@ -254,7 +254,7 @@ def _attribute_changed(rng: np.random.Generator, root: Tree) -> None:
     """To a value of `VALUES`, to that of another element, or with another number in it."""
     element = _some(rng, root)
     if not element.attrib:
-        element.text = _value(rng)
+        _change_text(rng, root, element)
         return
     name = list(element.attrib)[rng.integers(len(element.attrib))]
     kind = rng.integers(3)
@@ -265,6 +265,18 @@ def _attribute_changed(rng: np.random.Generator, root: Tree) -> None:
         element.set(name, _printable(_value(rng)))
     else:
         element.set(name, _printable(_with_another_value(rng, element.get(name, ""))))
+
+
+def _change_text(rng: np.random.Generator, root: Tree, element: Tree) -> None:
+    """The same for text, in which SDF has its numbers and names."""
+    kind = rng.integers(3)
+    others = [e.text for e in root.iter() if e.text and e.text.strip()]
+    if kind == 0 and others:
+        element.text = others[rng.integers(len(others))]
+    elif kind == 1:
+        element.text = _printable(_value(rng))
+    else:
+        element.text = _printable(_with_another_value(rng, element.text or ""))
 
 
 def _attribute_gone(rng: np.random.Generator, root: Tree) -> None:

@@ -13,8 +13,8 @@ from bench.nonsense_calls import NonsenseCalls, functions
 from pliant.errors import PliantError
 
 FAST = {
-    "urdf": 12, "side": 8, "mesh": 60, "dh": 15, "log": 25, "settings": 60, "terrain": 8, "policy": 12,
-    "checkpoint": 12, "sweep": 20, "api": 60,
+    "urdf": 12, "sdf": 25, "mjcf": 25, "side": 8, "mesh": 60, "dh": 15, "log": 25, "settings": 60, "terrain": 8,
+    "policy": 12, "checkpoint": 12, "sweep": 20, "api": 60,
 }  # fmt: skip
 """Inputs of each target, in this process: together some seconds."""
 

@@ -92,6 +92,34 @@ def test_wheels_with_two_side_rods_at_right_angles() -> None:
         np.testing.assert_allclose(left, right, atol=1e-8)
 
 
+@pytest.mark.parametrize("turn", [(0, 0, 0), (2e-4, 0, 0), (0.3, -0.4, 1.1)])
+def test_the_last_digits_of_a_file_lock_no_loop(turn: tuple[float, float, float]) -> None:
+    """A planar loop with pins that are parallel, and in one plane, to eight digits only, swings as the exact one does.
+
+    No motion closes what is open across it. Nor does it matter how the plane lies in the world.
+    """
+    exact = parallelogram()
+    builder = pliant.RobotBuilder("file")
+    for body in exact.bodies.values():
+        com = [h / float(body.inertia.mass) for h in body.inertia.h]
+        builder.body(body.name, body.inertia.mass, com, list(body.inertia.about_com()))
+    builder.joint("hold", "fixed", "world", "ground", rpy=turn).body("ground")
+    off = 3e-8
+    builder.joint("left", "revolute", "ground", "left", axis=(0, 1, 0))
+    builder.joint("coupler", "revolute", "left", "coupler", (0, off, -0.5), axis=(off, 1, -off))
+    builder.joint("right", "revolute", "ground", "right", (1, 0, 0), axis=(-off, 1, 2 * off))
+    builder.frame("end", "coupler", (1, 0, 0)).frame("tip", "right", (0, 0, -0.5))
+    down = Rotation.from_euler("xyz", turn).apply([0, 0, -G])
+    robot = builder.gravity(*down).build().with_closure("point", "end", "tip")
+    found = []
+    for one in (exact, robot):
+        sim, log = ran(pliant.Simulation(one, dt=1e-3), 1.0, [0.6, -0.6, 0.6], channels=("q", "solver"))
+        assert not log["solver"][:, 3].any() and not sim.troubles
+        found.append(log.q)
+    assert np.ptp(found[0][:, 0]) > 1
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+
+
 def test_in_single_precision() -> None:
     """Rank and singular positions are found with seven digits, too; steps of 1e-7 rad are what q is stored with."""
     slow, fast = free_velocity(bricard(), BRICARD_Q, 0.9), np.array([12.0, -12, 12])

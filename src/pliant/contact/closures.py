@@ -9,11 +9,14 @@
 
 Rows are velocities of frame a as seen from frame b. Directions are the world's; those across the axis of a hinge are
 fixed in frame b. A link that carries both frames moves neither against the other, so its dofs are not in the rows.
+
+A basis is made of rows along the axes of frame b (`in_axes`, `in_world`): across a planar loop, one of them is rounding
+then, while each axis of the world has a part of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pliant.contact.constraint_rows import (
     Columns, Record, eliminated, point_columns, relative, support_of, tangents_of, turn_columns,
@@ -22,7 +25,7 @@ from pliant.contact.loops import Basis, closed_basis
 from pliant.dynamics.kinematics import LinkMotion
 from pliant.robot import Closure, Mechanism, Robot
 from pliant.scalar import Scalar, Scalars, minimum, sqrt
-from pliant.spatial import Transform, Vector
+from pliant.spatial import Rotation, Transform, Vector
 
 SIZES = {"point": 3, "hinge": 5, "weld": 6, "distance": 1}
 """How many directions each kind holds."""
@@ -53,6 +56,11 @@ class ClosureRows:
     def size(self) -> int:
         """How many directions it holds."""
         return SIZES[self.closure.kind]
+
+    @property
+    def triples(self) -> int:
+        """How many times it holds three directions, x, y and z: those of its first rows."""
+        return {"point": 1, "hinge": 1, "weld": 2, "distance": 0}[self.closure.kind]
 
 
 class ClosureRow(NamedTuple):
@@ -134,6 +142,27 @@ def closure_bends(
         wd, w = wd_A - wd_B, w_A - w_B
         bends += [axis.dot(wd) + w_B.cross(axis).dot(w) for axis in _turning_axes(group, X_B)]
     return bends
+
+
+def in_axes(group: ClosureRows, poses: Any, values: Iterable[Scalar]) -> list[Scalar]:
+    """Values of a closure's rows along x, y and z, as those along the axes of frame b."""
+    return _turned(group, values, _axes(group, poses).rotate_back)
+
+
+def in_world(group: ClosureRows, poses: Any, values: Iterable[Scalar]) -> list[Scalar]:
+    """The other way round."""
+    return _turned(group, values, _axes(group, poses).rotate)
+
+
+def _axes(group: ClosureRows, poses: Any) -> Rotation:
+    return ((poses[group.b] if group.b >= 0 else Transform.identity()) @ group.X_b).R
+
+
+def _turned(group: ClosureRows, values: Iterable[Scalar], turn: Callable[[Vector], Vector]) -> list[Scalar]:
+    found = list(values)
+    for k in range(0, 3 * min(group.triples, len(found) // 3), 3):
+        found[k : k + 3] = turn(Vector(*found[k : k + 3]))
+    return found
 
 
 def _points(
@@ -234,7 +263,7 @@ def island_basis(
     mechanism: Mechanism, island: Island, groups: Sequence[ClosureRows], poses: Sequence[Transform], origin: Vector,
     factor: Record, precision: str,
 ) -> Basis:  # fmt: skip
-    """The basis of all that an island holds: locks, then the rows of its closures."""
+    """The basis of all that an island holds: locks, then the rows of its closures, along the axes of their frames b."""
     D_inverse = [factor["D_inverse"][d] for d in island.support]
     x = Vector.unit(0)
     rows = [eliminated(factor, island.support, {d: x}, x) for d in island.locks]
@@ -242,7 +271,11 @@ def island_basis(
     blocks = list(range(-len(rows), 0))
     doubt: Scalar = 0
     for k in island.closures:
-        for row in closure_rows(mechanism, groups[k], poses, origin):
+        found = closure_rows(mechanism, groups[k], poses, origin)
+        turned = [Vector(*in_axes(groups[k], poses, Vector.unit(j))) for j in range(3)]
+        axes = [Vector(*parts) for parts in zip(*turned, strict=True)]
+        for j, row in enumerate(found):
+            row = row._replace(direction=axes[j % 3]) if j < groups[k].triples * 3 else row
             rows.append(eliminated(factor, island.support, row.columns, row.direction))
             squares = {d: column.dot(column) for d, column in row.columns.items()}
             blocks.append(k)

@@ -27,6 +27,8 @@ _DEPENDENT = {"float64": 1e-6, "float32": 1e-3}
 
 # rows next to nothing, as those across a planar loop, as a share of what they are made of: their direction is rounding
 _ROUNDING = {"float64": 1e-7, "float32": 1e-3}
+# lengths and angles in files have some six digits, so that rows that are less than this share hold nothing
+_INEXACT = {"float64": 1e-5, "float32": 1e-3}
 
 # rows of which less is left, squared, are next to a combination of others
 _WEAK = 1e-4
@@ -77,6 +79,10 @@ class Basis:
                 t = t - self.R[j][k] * found[j]
             found.append(t * self.inverse[k])
         return found
+
+    def rates(self, amounts: Scalars) -> list[Scalar]:
+        """Y_k . w after impulses along the Q_k alone: R^T a, what `targets` can reach of what is wanted."""
+        return [_dot([self.R[j][k] for j in range(k + 1)], amounts[: k + 1]) for k in range(len(amounts))]
 
     def speeds(self, w: Scalars, D: Scalars) -> list[Scalar]:
         """Q_k . w."""
@@ -164,7 +170,7 @@ def closed_basis(
         blocks: a number for each row, the same for those of one closure. Parts along rows of other blocks are those of
             the row as it was (classical Gram-Schmidt), which saves half where blocks share few dofs.
     """
-    tau, rounding, n = _DEPENDENT[precision], _ROUNDING[precision], len(rows)
+    tau, rounding, inexact, n = _DEPENDENT[precision], _ROUNDING[precision], _INEXACT[precision], len(rows)
     block = list(blocks) if blocks is not None else [0] * n
     R: list[list[Scalar]] = [[0] * n for _ in rows]
     Q: list[list[Scalar]] = []
@@ -183,9 +189,9 @@ def closed_basis(
             y = [a - b * R[j][k] for a, b in zip(y, Q[j], strict=True)]
         left = _square(y, D_inverse)
         # squares; a row of zeros, and one that is not a number, has no direction
-        nothing = sizes[k] * (rounding * rounding)
-        least = maximum(length * (tau * tau + doubts[k]), nothing)
-        is_held = left > least
+        nothing = sizes[k] * (inexact * inexact)
+        least = maximum(length * (tau * tau + doubts[k]), sizes[k] * (rounding * rounding))
+        is_held = both(left > least, length > nothing)
         r = sqrt(select(is_held, left, 1))
         inverse = select(is_held, 1 / r, 0)
         Q.append([a * inverse for a in y])

@@ -18,7 +18,7 @@ velocity.
 from collections.abc import Sequence
 from typing import Any
 
-from pliant.contact.closures import closure_bends, closure_gaps, island_basis
+from pliant.contact.closures import closure_bends, closure_gaps, in_axes, in_world, island_basis
 from pliant.contact.loops import Basis
 from pliant.contact.solver import pushed_open
 from pliant.dynamics.kinematics import link_motions, link_poses, root_origin
@@ -48,6 +48,9 @@ _CLOSED = {"float64": 1e-11, "float32": 2e-6}
 # and a step that leaves them open by more has not converged [m, rad]
 OPEN = {"float64": 1e-8, "float32": 1e-4}
 
+# but for what no motion closes, as across a planar loop, since lengths in files have some seven digits [m, rad]
+_INEXACT = {"float64": 1e-5, "float32": 1e-4}
+
 _FAR = 1e30
 
 
@@ -65,8 +68,14 @@ def bends_of(m: StepModel, q: Scalars, v: Scalars, motion: Any) -> list[list[Sca
 def _chord(m: StepModel, k: int, motion: Record) -> list[Scalar]:
     """-dt/2 Jdot v of the rows of an island."""
     island = m.islands[k]
-    bends = [0] * len(island.locks) + [x for c in island.closures for x in motion["bends"][c]]
+    bends = [0] * len(island.locks) + _along_rows(m, k, motion, motion["bends"])
     return [-m.dt / 2 * x for x in bends]
+
+
+def _along_rows(m: StepModel, k: int, motion: Record, values: Any) -> list[Scalar]:
+    """Values of closures along the rows of an island."""
+    poses = poses_of(motion)
+    return [x for c in m.islands[k].closures for x in in_axes(m.closures[c], poses, values[c])]
 
 
 def _aim(step: StepProgram, k: int) -> None:
@@ -196,13 +205,13 @@ def find_closings(step: StepProgram) -> None:
             D = [ldl["D"][d] for d in island.support]
             return {"aims": Basis(**basis).speeds([w[d] - w_pushed[d] for d in island.support], D)}
 
-        def found(m: StepModel, aims, steady, closings, island=island):
-            p, steady, closings = iter(aims), list(steady), list(closings)
+        def found(m: StepModel, aims, steady, closings, motion, island=island):
+            p, steady, closings, poses = iter(aims), list(steady), list(closings), poses_of(motion)
             for d in island.locks:
                 steady[next(i for i, row in enumerate(m.steady_rows) if row.kind == "lock" and row.dof == d)] = next(p)
             for c in island.closures:
-                at = sum(group.size for group in m.closures[:c])
-                closings[at : at + m.closures[c].size] = [next(p) for _ in range(m.closures[c].size)]
+                at, own = sum(group.size for group in m.closures[:c]), m.closures[c]
+                closings[at : at + own.size] = in_world(own, poses, [next(p) for _ in range(own.size)])
             return {"closings": closings, "steady": steady}
 
         step.add(speeds, k)
@@ -221,18 +230,20 @@ def close_positions(step: StepProgram) -> None:
 
     def begun(m: StepModel, shift):
         shift = shift if m.has_corrections else [0] * m.robot.nv
-        return {"shift": shift, "last shift": shift, "open": [_FAR], "closed": [0]}
+        return {"shift": shift, "last shift": shift, "open": [_FAR], "reach": [_FAR], "closed": [0]}
 
-    def looked(m: StepModel, q, v_next, v_mean, landed, shift, last_shift, open, motion):
+    def looked(m: StepModel, q, v_next, v_mean, landed, shift, last_shift, open, reach, motion):
         gaps = _gaps_at(m, q, _rate(m, v_next, v_mean, landed, shift), motion)
         worst = _largest(gaps)
-        better = worst < open[0]
+        # what stays open as it is, because no motion closes it, hides the rest
+        better = worst < open[0] + _CLOSED[m.precision]
         # one that is wide open closes slowly, once in a step
         may = either(open[0] > _FAR / 2, worst <= _CORRECTION_SPEED * m.dt)
-        goes_on = both(both(better, negation(worst <= _CLOSED[m.precision])), may)
+        left = minimum(worst, reach[0])
+        goes_on = both(both(better, negation(left <= _CLOSED[m.precision])), may)
         aims = []
-        for island in m.islands:
-            rates = [_closing_speed(x / m.dt) for c in island.closures for x in gaps[c]]
+        for k, island in enumerate(m.islands):
+            rates = [_closing_speed(x / m.dt) for x in _along_rows(m, k, motion, gaps)]
             aims.append([0] * len(island.locks) + [select(goes_on, x, 0) for x in rates])
         kept = [select(better, a, b) for a, b in zip(shift, last_shift, strict=True)]
         return {
@@ -243,10 +254,16 @@ def close_positions(step: StepProgram) -> None:
     def closer(m: StepModel, shift, ldl, basis, aims):
         # as a displacement in the coordinates w
         step_w: list[Scalar] = [0] * m.robot.nv
+        reached = []
         for island, own, amounts in zip(m.islands, basis, aims, strict=True):
-            for d, x in zip(island.support, Basis(**own).moved([0] * len(island.support), amounts), strict=True):
+            loops = Basis(**own)
+            for d, x in zip(island.support, loops.moved([0] * len(island.support), amounts), strict=True):
                 step_w[d] = x
-        return {"shift": [a + b for a, b in zip(shift, factor_of(m, ldl).velocity(step_w), strict=True)]}
+            reached.append(loops.rates(amounts))
+        return {
+            "reach": [_largest(reached) * m.dt],
+            "shift": [a + b for a, b in zip(shift, factor_of(m, ldl).velocity(step_w), strict=True)],
+        }
 
     step.add(begun)
     with step.stages.loop(_CORRECTIONS, until="closed"):
@@ -259,15 +276,17 @@ def close_positions(step: StepProgram) -> None:
             step.add(closer)
 
 
-def unclosed(m: StepModel, open: Scalars, opening: Sequence[Scalars]) -> Scalar:
+def unclosed(m: StepModel, open: Scalars, reach: Scalars, opening: Sequence[Scalars]) -> Scalar:
     """How far loops are open at the end of a step that should have closed them, as a velocity; 0 where it did.
 
-    Loops that were wide open at its start close with a given speed.
+    Loops that were wide open at its start close with a given speed. ``reach`` is how much of the opening the last
+    correction could close.
     """
+    left = select(open[0] > _INEXACT[m.precision], open[0], minimum(open[0], reach[0]))
     before: Scalar = 0
     for (x,) in opening:
         before = maximum(before, x)
-    stays = both(open[0] > OPEN[m.precision], open[0] > before - _CORRECTION_SPEED * m.dt / 2)
+    stays = both(left > OPEN[m.precision], open[0] > before - _CORRECTION_SPEED * m.dt / 2)
     return select(stays, open[0] / m.dt, 0)
 
 

@@ -360,7 +360,7 @@ def finish(step: StepProgram) -> None:
     def finished(
         m: StepModel, q, v, u, v_next, v_mean, landed, shift, clock, divergence, motion, residual, iterations,
         converged, unsolved, near, rows, impulse, rest, w, contact_memory, unconverged, plunges, solver, scale,
-        opening, saturated, agreed, misfit, q_start=None, open=None,
+        opening, saturated, agreed, misfit, q_start=None, open=None, reach=(),
     ):  # fmt: skip
         touches = [touch for k in range(len(m.groups)) for touch in touches_of(motion, k)] if m.has_relief else []
         cause = divergence_code(m, u, v_next, divergence[0], touches)
@@ -382,7 +382,7 @@ def finish(step: StepProgram) -> None:
         # the largest residual of the solutions that were not found; the last may be one that was
         left = unsolved[0] if m.can_land else left_over(m, converged, residual, agreed, misfit)
         if open is not None:
-            gaping = unclosed(m, open, opening)
+            gaping = unclosed(m, open, reach, opening)
             left, residual = maximum(left, gaping), [maximum(residual[0], gaping)]
         counts: Record = {"unconverged": [], "plunges": []}
         if m.has_rows:

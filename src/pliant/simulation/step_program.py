@@ -62,7 +62,16 @@ class StepProgram:
             if is_together(model, k):
                 sizes |= {f"length {k}": 1, f"long {k}": 1}
         if model.closures:
-            sizes |= {"w open": nv, "w pushed": nv, "last shift": nv, "open": 1, "closed": 1, "gaping": 1, "bends": 1}
+            sizes |= {
+                "w open": nv,
+                "w pushed": nv,
+                "last shift": nv,
+                "open": 1,
+                "reach": 1,
+                "closed": 1,
+                "gaping": 1,
+                "bends": 1,
+            }
         for k, island in enumerate(model.islands):
             rows = len(island.locks) + sum(model.closures[c].size for c in island.closures)
             sizes |= {f"weak {k}": 1, f"strong {k}": 1, f"aims {k}": rows}
