@@ -1,6 +1,8 @@
 """Robots as MJCF: MuJoCo loads them and agrees, and what MJCF cannot hold is listed."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -8,10 +10,12 @@ import pytest
 
 import pliant
 from bench.mjcf_peer import MujocoPeer, differences
+from closed_robots import parallelogram
+from pliant.constrained import contact_jacobian
 from pliant.dynamics import bias_forces, mass_matrix
 from pliant.errors import RobotError
 from pliant.formats import CompilerProcess, MjcfRobot, read_mjcf
-from pliant.robot import Geometry, Robot, RobotBuilder
+from pliant.robot import Geometry, Joint, Mimic, Named, Robot, RobotBuilder
 from pliant.spatial import Transform, Vector, rotation_from_rpy
 
 # MuJoCo asks for moments of inertia: what has none gets 1e-13 kg m^2; and it turns tensors to principal axes
@@ -137,13 +141,60 @@ def test_coupled_motors_act_by_tendons(back) -> None:
     np.testing.assert_allclose(np.array(mass_matrix(robot, [0.3, -0.4]), dtype=float), M, atol=1e-11)
 
 
+def constraints(m: Any, d: Any, q: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """How far MuJoCo's constraints are open at a configuration, and their rows."""
+    m.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    d.qpos[:] = q
+    mujoco.mj_forward(m, d)
+    return d.efc_pos.copy(), d.efc_J.reshape(d.nefc, m.nv).copy()
+
+
+def test_a_hinge_that_closes_a_loop_is_two_points(back) -> None:
+    """What MuJoCo then holds is what the hinge holds: the same directions, and nothing is open where it is closed."""
+    robot = parallelogram("hinge")
+    exported = robot.to_mjcf()
+    assert [f.kind for f in exported.findings] == ["repaired"]
+    m = mujoco.MjModel.from_xml_string(exported.text)
+    open_, J = constraints(m, mujoco.MjData(m), [0.6, -0.6, 0.6])
+    assert len(open_) == 6
+    np.testing.assert_allclose(open_, 0, atol=1e-15)
+    # of three coordinates, two directions are held: all turn alike
+    assert np.linalg.matrix_rank(J, 1e-10) == 2
+    np.testing.assert_allclose(J @ [1, -1, 1], 0, atol=1e-15)
+    again = back(robot, tree="all").robot
+    assert {c.kind for c in again.closures.values()} == {"point"}
+    slope = contact_jacobian(again, [0.6, -0.6, 0.6], contacts=tuple(again.closures))
+    np.testing.assert_allclose(np.array(slope, float) @ [1, -1, 1], 0, atol=1e-14)
+
+
+def follows(robot: Robot, name: str, leader: str, offset: float) -> list[Joint]:
+    """The joints of a robot, one of which follows another."""
+    mimic = Mimic(leader, 1, offset)
+    return [replace(joint, mimic=mimic) if joint.name == name else joint for joint in robot.joints.values()]
+
+
+@pytest.mark.parametrize("end", ["end", "world"])
+def test_a_length_is_a_tendon_that_is_held(back, end: str) -> None:
+    """MuJoCo counts from the length that the tendon has in the file's pose, where followers are at 0."""
+    robot = replace(parallelogram(copies=0), joints=Named("joint", follows(parallelogram(), "right", "left", 0.2)))
+    robot = robot.with_closure("distance", end, "tip", length=0.3, name="rod")
+    m = mujoco.MjModel.from_xml_string(robot.to_mjcf().text)
+    again = back(robot, tree="all").robot.closures["rod"]
+    assert (again.kind, again.length) == ("distance", pytest.approx(0.3, rel=1e-14))
+    for q in ([0.3, 0.2], [-1.0, 0.7]):
+        apart = np.array(pliant.frame_pose(robot, q, "tip"), float)[:3, 3]
+        apart = apart - (np.array(pliant.frame_pose(robot, q, "end"), float)[:3, 3] if end == "end" else 0)
+        open_, _ = constraints(m, mujoco.MjData(m), [q[0], q[1], q[0] + 0.2])
+        assert abs(open_ - (np.linalg.norm(apart) - 0.3)).min() < 1e-14
+
+
 def test_what_mjcf_has_in_another_form(back) -> None:
     builder = RobotBuilder("odd")
     for k in range(3):
         builder.body(f"b{k}", 1, (0.1, 0, 0), (0.1, 0, 0, 0.1, 0, 0.1))
     builder.joint("plane", "planar", "world", "b0")
     builder.joint("lead", "revolute", "b0", "b1")
-    builder.joint("follow", "revolute", "b1", "b2", mimic=pliant.robot.Mimic("lead", 2, 0.1))
+    builder.joint("follow", "revolute", "b1", "b2", mimic=Mimic("lead", 2, 0.1))
     robot = builder.build()
     exported = robot.to_mjcf()
     assert {f.subject for f in exported.findings if f.kind == "repaired"} >= {"joint 'plane'", "joint 'follow'"}

@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.errors import RobotError
 from pliant.formats.exported import Exported
+from pliant.formats.mjcf_export_parts import closing_frames, digits, row, sensor_elements, write_closures
 from pliant.formats.mjcf_tree import WORLD
 from pliant.meshes import MeshFile
 from pliant.robot import Finding, Frame, Geometry, Joint, Motor, Report, Robot
@@ -31,12 +32,12 @@ _VISUAL, _COLLISION = 'contype="0" conaffinity="0" group="2"', 'contype="0" cona
 
 def to_mjcf(robot: Robot) -> Exported:
     """See `Robot.to_mjcf`."""
-    writer = _Writer(robot)
+    writer = MjcfWriter(robot)
     text = writer.document()
     return Exported(text, Report(writer.findings))
 
 
-class _Writer:
+class MjcfWriter:
     """Writes one robot."""
 
     def __init__(self, robot: Robot):
@@ -60,7 +61,7 @@ class _Writer:
         ends += [sensor.at[0] for sensor in robot.sensors.values() if sensor.kind in ("imu", "wrench", "pose")]
         needed = {robot.frame(end).name for end in ends if end != WORLD}
         self.has_origin = WORLD in ends
-        for frame in robot.frames.values():
+        for frame in (*robot.frames.values(), *closing_frames(robot)):
             if frame.name not in robot.bodies or frame.name in needed:
                 self.frames.setdefault(frame.body, []).append(frame)
 
@@ -81,11 +82,11 @@ class _Writer:
             body.append(self._site(frame, "    "))
         for joint in self.children.get(WORLD, ()):
             self._body([joint], Transform.identity(), body, "    ")
-        self._closures()
+        write_closures(self)
         self._springs()
         for motor in robot.motors.values():
             self._motor(motor)
-        sensors = self._sensors()
+        sensors = sensor_elements(self)
         keys = self._keyframes()
         if robot.contacts:
             message = f"{len(robot.contacts)} contact shapes: the collision shapes are written, which touch otherwise"
@@ -94,7 +95,7 @@ class _Writer:
             f"<mujoco model={quoteattr(robot.name)}>",
             # so that no mass changes, and no body without a joint is merged
             '  <compiler angle="radian" inertiafromgeom="false" autolimits="true" fusestatic="false"/>',
-            f'  <option gravity="{_numbers(robot.gravity)}"/>',
+            f'  <option gravity="{row(robot.gravity)}"/>',
             '  <default>\n    <geom density="0"/>\n  </default>',
         ]
         for tag, parts in (("asset", self.assets), ("worldbody", body), ("equality", self.equalities),
@@ -178,7 +179,7 @@ class _Writer:
             self.note("repaired", subject, message)
         mass, tensor = max(mass, _LEAST), tensor + np.eye(3) * more
         entries = (tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2])
-        out.append(f'{pad}<inertial pos="{_numbers(com)}" mass="{_number(mass)}" fullinertia="{_numbers(entries)}"/>')
+        out.append(f'{pad}<inertial pos="{row(com)}" mass="{digits(mass)}" fullinertia="{row(entries)}"/>')
 
     def _holds_mass(self, name: str) -> bool:
         """Whether a body or those fixed to it have mass and inertia."""
@@ -196,8 +197,8 @@ class _Writer:
             at = self.robot.q_slice(joint.name)
 
         def write(name: str, type_: str, axis: Vector | None, more: str = "") -> None:
-            axes = "" if axis is None else f' axis="{_numbers(X.R.rotate(axis))}"'
-            out.append(f'{pad}<joint name={quoteattr(name)} type="{type_}" pos="{_numbers(p)}"{axes}{more}/>')
+            axes = "" if axis is None else f' axis="{row(X.R.rotate(axis))}"'
+            out.append(f'{pad}<joint name={quoteattr(name)} type="{type_}" pos="{row(p)}"{axes}{more}/>')
 
         axis = Vector(*joint.kind.axis) if hasattr(joint.kind, "axis") else Vector(0, 0, 1)  # type: ignore[attr-defined]
         match kind:
@@ -215,7 +216,7 @@ class _Writer:
                 write(joint.name, "hinge", axis, self._values(joint, 0))
                 write(f"{joint.name}_slide", "slide", axis)
                 names = f"joint1={quoteattr(joint.name + '_slide')} joint2={quoteattr(joint.name)}"
-                self.equalities.append(f'    <joint {names} polycoef="0 {_number(pitch)} 0 0 0"/>')
+                self.equalities.append(f'    <joint {names} polycoef="0 {digits(pitch)} 0 0 0"/>')
                 self.note("repaired", subject, "a hinge and a slide, which a soft constraint of MuJoCo holds together")
                 self.places.append(lambda q: [float(q[at][0]), pitch * float(q[at][0])])
             case "planar":
@@ -243,7 +244,7 @@ class _Writer:
         assert mimic is not None
         a, b = float(mimic.offset), float(mimic.multiplier)
         names = f"joint1={quoteattr(joint.name)} joint2={quoteattr(mimic.joint)}"
-        self.equalities.append(f'    <joint {names} polycoef="{_number(a)} {_number(b)} 0 0 0"/>')
+        self.equalities.append(f'    <joint {names} polycoef="{digits(a)} {digits(b)} 0 0 0"/>')
         message = f"it follows {mimic.joint!r} by a soft constraint of MuJoCo, with a coordinate of its own"
         self.note("repaired", f"joint {joint.name!r}", message)
         leader = self.robot.joints[mimic.joint]
@@ -267,11 +268,11 @@ class _Writer:
         armature = float(joint.armature[k]) + sum(float(m.armature) for m in own)
         found = [("damping", damping), ("frictionloss", friction), ("armature", armature)]
         stiffness, hardening = float(joint.stiffness[k]), float(joint.hardening[k])
-        text = "".join(f' {name}="{_number(x)}"' for name, x in found if x)
+        text = "".join(f' {name}="{digits(x)}"' for name, x in found if x)
         if stiffness or hardening:
-            text += f' stiffness="{_number(stiffness)}{f" 0 {_number(hardening)}" if hardening else ""}"'
+            text += f' stiffness="{digits(stiffness)}{f" 0 {digits(hardening)}" if hardening else ""}"'
             if joint.kind.nv == 1 and joint.rest:
-                text += f' springref="{_number(joint.rest)}"'
+                text += f' springref="{digits(joint.rest)}"'
         if joint.law[k] is not None:
             self.note("dropped", subject, "the law of its spring, a function: MJCF holds polynomials only")
         if joint.has_backlash:
@@ -286,7 +287,7 @@ class _Writer:
             joint.limits.lower, joint.limits.upper
         ))  # fmt: skip
         if joint.kind.nq == 1 and (low > -math.inf or high < math.inf) and joint.kind.name != "continuous":
-            text += f' range="{_number(max(low, -1e10))} {_number(min(high, 1e10))}"' if low < high else ""
+            text += f' range="{digits(max(low, -1e10))} {digits(min(high, 1e10))}"' if low < high else ""
             if low >= high:
                 self.note("dropped", subject, "its limits, between which there is no room")
         return text
@@ -296,7 +297,7 @@ class _Writer:
     def _geom(self, shape: Geometry, body: str, attributes: str, out: list[str], pad: str) -> None:
         color = ""
         if shape.color is not None:
-            color = f' rgba="{_numbers((*shape.color, 1.0)[:4])}"'
+            color = f' rgba="{row((*shape.color, 1.0)[:4])}"'
         place, subject = _pose(shape.placement), f"shapes of body {body!r}"
         if shape.kind == "mesh":
             name = self._mesh(shape, subject)
@@ -308,14 +309,14 @@ class _Writer:
             self.note("dropped", subject, f"a {shape.kind} of size {tuple(size)}")
             return
         halves = [x / 2 for x in size] if shape.kind == "box" else [size[0], *(x / 2 for x in size[1:])]
-        out.append(f'{pad}<geom type="{shape.kind}" size="{_numbers(halves)}"{place} {attributes}{color}/>')
+        out.append(f'{pad}<geom type="{shape.kind}" size="{row(halves)}"{place} {attributes}{color}/>')
 
     def _mesh(self, shape: Geometry, subject: str) -> str | None:
         """The name of a mesh among the assets; None, with a finding, for one that MuJoCo does not read."""
         key = shape.mesh, shape.file, tuple(shape.scale)
         if key in self.meshes:
             return self.meshes[key]
-        name, scale = f"mesh{len(self.meshes)}", _numbers(shape.scale)
+        name, scale = f"mesh{len(self.meshes)}", row(shape.scale)
         if isinstance(shape.mesh, MeshFile) or shape.mesh is None:
             file = shape.file
             if file is None or not _is_readable(Path(file)):
@@ -334,7 +335,7 @@ class _Writer:
             starts = np.cumsum([0, *(len(s.points) for s in surfaces)])
             faces = np.concatenate([s.faces + start for s, start in zip(surfaces, starts, strict=False)])
             self.assets.append(
-                f'    <mesh name="{name}" vertex="{_numbers(points.ravel())}" '
+                f'    <mesh name="{name}" vertex="{row(points.ravel())}" '
                 f'face="{" ".join(map(str, faces.ravel().tolist()))}" scale="{scale}" inertia="shell"/>'
             )
         self.meshes[key] = name
@@ -344,35 +345,20 @@ class _Writer:
         self.sites.add(frame.name)
         return f"{pad}<site name={quoteattr(frame.name)}{_pose(frame.placement)}/>"
 
-    def _sites_of(self, a: str, b: str) -> tuple[str, str]:
-        """Names of sites for two frames, joints or the world."""
-        return self._site_of(a), self._site_of(b)
-
-    def _site_of(self, name: str) -> str:
+    def site_of(self, name: str) -> str:
+        """The name of the site for a frame, a joint or the world; those that are written are in ``sites``."""
         return _ORIGIN if name == WORLD else self.robot.frame(name).name
 
     # ---- what connects and moves bodies
 
-    def _closures(self) -> None:
-        for closure in self.robot.closures.values():
-            subject = f"closure {closure.name!r}"
-            a, b = self._sites_of(closure.a, closure.b)
-            if a not in self.sites or b not in self.sites or closure.kind in ("hinge", "distance"):
-                self.note("dropped", subject, f"a {closure.kind} between these frames: the loop is open in MuJoCo")
-                continue
-            tag = "weld" if closure.kind == "weld" else "connect"
-            names = f"name={quoteattr(closure.name)} site1={quoteattr(a)} site2={quoteattr(b)}"
-            self.equalities.append(f"    <{tag} {names}/>")
-            self.note("repaired", subject, "a soft constraint of MuJoCo")
-
     def _springs(self) -> None:
         for spring in self.robot.springs.values():
-            a, b = self._sites_of(spring.a, spring.b)
+            a, b = self.site_of(spring.a), self.site_of(spring.b)
             if a not in self.sites or b not in self.sites:
                 self.note("dropped", f"spring {spring.name!r}", "it is between frames that are no sites: missing")
                 continue
-            values = f'stiffness="{_number(spring.stiffness)}" damping="{_number(spring.damping)}"'
-            length = _number(spring.length)
+            values = f'stiffness="{digits(spring.stiffness)}" damping="{digits(spring.damping)}"'
+            length = digits(spring.length)
             self.tendons.append(
                 f'    <spatial name={quoteattr(spring.name)} {values} springlength="{length}">'
                 f"<site site={quoteattr(a)}/><site site={quoteattr(b)}/></spatial>"
@@ -383,15 +369,15 @@ class _Writer:
         target = f"joint={quoteattr(motor.joint)}"
         if motor.coupling is not None:
             joints = "".join(
-                f"<joint joint={quoteattr(joint)} coef={quoteattr(_number(ratio))}/>" for joint, ratio in motor.coupling
+                f"<joint joint={quoteattr(joint)} coef={quoteattr(digits(ratio))}/>" for joint, ratio in motor.coupling
             )
-            armature, damping = _number(motor.armature), _number(motor.viscous_friction)
+            armature, damping = digits(motor.armature), digits(motor.viscous_friction)
             values = f'armature="{armature}" damping="{damping}"'
             name = f"{motor.name}_shaft"
             self.tendons.append(f"    <fixed name={quoteattr(name)} {values}>{joints}</fixed>")
             target = f"tendon={quoteattr(name)}"
         most = float(motor.effort_limit)
-        limit = f' forcerange="{_number(-most)} {_number(most)}"' if 0 < most < math.inf else ""
+        limit = f' forcerange="{digits(-most)} {digits(most)}"' if 0 < most < math.inf else ""
         control, gains = motor.control, ""
         if motor.law is not None:
             self.note("dropped", subject, "its law, a function: its control is a torque")
@@ -400,9 +386,9 @@ class _Writer:
             self.note("dropped", subject, "its winding: its control is a torque")
             control = "torque"
         if control == "position":
-            gains = f' kp="{_number(motor.kp)}" kv="{_number(motor.kd)}"'
+            gains = f' kp="{digits(motor.kp)}" kv="{digits(motor.kd)}"'
         elif control == "velocity":
-            gains = f' kv="{_number(motor.kd)}"'
+            gains = f' kv="{digits(motor.kd)}"'
         tag = {"torque": "motor", "position": "position", "velocity": "velocity"}[control]
         self.actuators.append(f"    <{tag} name={quoteattr(motor.name)} {target}{gains}{limit}/>")
         usual = Motor(motor.name, motor.joint)
@@ -416,45 +402,7 @@ class _Writer:
         if lost:
             self.note("dropped", subject, f"its {', '.join(lost)}")
 
-    # ---- sensors and poses
-
-    def _sensors(self) -> list[str]:
-        found = []
-        at_site = {
-            ("imu", "gyro"): "gyro", ("imu", "accelerometer"): "accelerometer", ("wrench", "force"): "force",
-            ("wrench", "torque"): "torque",
-        }  # fmt: skip
-        at_frame = {
-            "position": "framepos", "orientation": "framequat", "linear": "framelinvel", "angular": "frameangvel",
-        }  # fmt: skip
-        for sensor in self.robot.sensors.values():
-            lost = []
-            for channel in sensor.channels:
-                name = quoteattr(f"{sensor.name}_{channel}")
-                place = self._site_of(sensor.at[0]) if sensor.kind in ("imu", "wrench", "pose") else ""
-                if place and place not in self.sites:
-                    lost.append(channel)
-                elif (sensor.kind, channel) in at_site:
-                    found.append(f"    <{at_site[sensor.kind, channel]} name={name} site={quoteattr(place)}/>")
-                elif sensor.kind == "pose":
-                    tag = at_frame[channel]
-                    found.append(f'    <{tag} name={name} objtype="site" objname={quoteattr(place)}/>')
-                elif sensor.kind == "encoder":
-                    tag = "jointpos" if channel == "position" else "jointvel"
-                    for joint in sensor.at:
-                        own = quoteattr(f"{sensor.name}_{channel}_{joint}")
-                        found.append(f"    <{tag} name={own} joint={quoteattr(joint)}/>")
-                elif sensor.kind == "torque":
-                    for joint in sensor.at:
-                        own = quoteattr(f"{sensor.name}_{joint}")
-                        found.append(f"    <jointactuatorfrc name={own} joint={quoteattr(joint)}/>")
-                else:
-                    lost.append(channel)
-            if lost:
-                self.note("dropped", sensor.subject, f"its {', '.join(lost)}")
-            if sensor.errors or sensor.rate is not None or any(sensor.delay):
-                self.note("dropped", sensor.subject, "its errors, rate and delay: MuJoCo reads the truth, at each step")
-        return found
+    # ---- poses
 
     def _keyframes(self) -> list[str]:
         found = []
@@ -464,7 +412,7 @@ class _Writer:
                 if coordinate in self.robot.coordinate_names:
                     q[self.robot.coordinate_names.index(coordinate)] = value
             qpos = [x for place in self.places for x in place(q)]
-            found.append(f'    <key name={quoteattr(name)} qpos="{_numbers(qpos)}"/>')
+            found.append(f'    <key name={quoteattr(name)} qpos="{row(qpos)}"/>')
         return found
 
 
@@ -497,23 +445,9 @@ def _is_identity(X: Transform) -> bool:
 
 def _pose(X: Transform) -> str:
     """Attributes pos and quat, where they are not MuJoCo's defaults."""
-    text = f' pos="{_numbers(X.p)}"' if any(map(bool, X.p)) else ""
+    text = f' pos="{row(X.p)}"' if any(map(bool, X.p)) else ""
     R = X.R.matrix()
     if [float(e) for e in R] != [1, 0, 0, 0, 1, 0, 0, 0, 1]:
         x, y, z, w = (float(e) for e in quaternion_from_matrix(R))
-        text += f' quat="{_numbers((w, x, y, z))}"'
+        text += f' quat="{row((w, x, y, z))}"'
     return text
-
-
-def _numbers(values: object) -> str:
-    return " ".join(_number(x) for x in values)  # type: ignore[attr-defined]
-
-
-def _number(x: object) -> str:
-    """A number that reads back as itself."""
-    try:
-        value = float(x)  # type: ignore[arg-type]
-    except TypeError:
-        problem, cure = f"{x!r} is not a number, which MJCF holds", "give symbols their values first"
-        raise RobotError(problem, subject="to_mjcf", cure=cure) from None
-    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)

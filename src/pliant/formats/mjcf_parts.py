@@ -91,6 +91,9 @@ def with_closures(robot: Robot, tree: Tree) -> Robot:
             robot = _closed(robot, tree, k, kind)
     for kind in range(TENDON, len(_EQUALITIES)):
         for k in _equalities(tree, kind):
+            if kind == TENDON and (found := _at_length(robot, tree, k)) is not None:
+                robot = found
+                continue
             name = m.name("eq", k) or f"{_EQUALITIES[kind]} equality {k}"
             tree.journal.note("dropped", f"equality {name!r}", f"no closure is one of {_EQUALITIES[kind]}s: not kept")
     return robot
@@ -130,7 +133,28 @@ def _closed(robot: Robot, tree: Tree, k: int, kind: int) -> Robot:
         return robot
 
 
+def _at_length(robot: Robot, tree: Tree, k: int) -> Robot | None:
+    """A copy that holds two sites at the length of a tendon between them, if that is what the constraint does."""
+    m, tendon = tree.model, int(tree.model.eq_obj1id[k])
+    sites = _ends(tree, tendon)
+    length = float(m.tendon_length0[tendon] + m.eq_data[k][0])
+    if int(m.eq_obj2id[k]) >= 0 or sites is None or length <= 0:
+        return None
+    name = m.name("eq", k) or m.name("tendon", tendon) or f"tendon{tendon}"
+    return robot.with_closure("distance", *sites, length=length, name=name)
+
+
 # ---- tendons
+
+
+def _ends(tree: Tree, tendon: int) -> tuple[str, str] | None:
+    """The two sites that a straight tendon joins, if both are here."""
+    m = tree.model
+    wraps = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
+    sites = [int(m.wrap_objid[w]) for w in wraps if m.wrap_type[w] == WRAP_SITE]
+    if len(wraps) == len(sites) == 2 and all(site in tree.sites for site in sites):
+        return tree.sites[sites[0]], tree.sites[sites[1]]
+    return None
 
 
 def fixed_tendons(tree: Tree) -> dict[int, tuple[tuple[str, float], ...]]:
@@ -153,8 +177,7 @@ def with_tendons(robot: Robot, tree: Tree) -> Robot:
     off = int(m.options["disableflags"])
     for k in range(m.sizes["ntendon"]):
         name = m.name("tendon", k) or f"tendon{k}"
-        wraps = range(int(m.tendon_adr[k]), int(m.tendon_adr[k] + m.tendon_num[k]))
-        sites = [int(m.wrap_objid[w]) for w in wraps if m.wrap_type[w] == WRAP_SITE]
+        ends = _ends(tree, k)
         stiffness = 0.0 if off & NO_SPRING else float(m.tendon_stiffness[k])
         damping = 0.0 if off & NO_DAMPER else float(m.tendon_damping[k])
         low, high = (float(x) for x in m.tendon_lengthspring[k])
@@ -166,10 +189,8 @@ def with_tendons(robot: Robot, tree: Tree) -> Robot:
                 ("nonlinear damping", m.tendon_dampingpoly[k].any()),
             ) if is_there
         ]  # fmt: skip
-        is_straight = len(wraps) == len(sites) == 2 and all(site in tree.sites for site in sites)
-        if (stiffness or damping) and is_straight and (low == high or not stiffness):
-            a, b = (tree.sites[site] for site in sites)
-            robot = robot.with_spring(a, b, stiffness=stiffness, damping=damping, length=low, name=name)
+        if (stiffness or damping) and ends is not None and (low == high or not stiffness):
+            robot = robot.with_spring(*ends, stiffness=stiffness, damping=damping, length=low, name=name)
         elif stiffness or damping:
             lost.append("spring and damping")
         if lost:
