@@ -305,6 +305,17 @@ def test_mimic(load) -> None:
     assert (mimic.joint, mimic.multiplier, mimic.offset) == ("ab", 2, 0.5 - 2 * 0.1)
 
 
+def test_fingers_that_follow_leave_the_arm_its_motors(load) -> None:
+    """A <mimic> says nothing on what drives the other joints; a gearbox does."""
+    follower = "<axis><xyz>0 0 1</xyz><mimic joint='finger'><multiplier>-1</multiplier></mimic></axis>"
+    robot = load(
+        link("a"), link("b"), link("c"), link("d"), WORLD, joint("arm", "a", "b"), joint("finger", "b", "c"),
+        f"<joint name='other' type='revolute'><parent>b</parent><child>d</child>{follower}</joint>", version="1.11",
+    )  # fmt: skip
+    assert list(robot.motors) == ["arm", "finger"]
+    assert [f.kind for f in robot.report] == []
+
+
 # ---- nested and included models
 
 ARM = link("base", "0 0 0 0 0 0") + link("tip", "0 0 1 0 0 0") + joint("wrist", "base", "tip", axis="0 1 0")

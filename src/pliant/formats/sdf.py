@@ -160,9 +160,9 @@ class _Reader:
         for item in [item for item in model.links if item.name in inside]:
             self._add_link(item, density)
         is_held = self._add_root(tree, base)
-        followers = coupled(plans, tree, model, self.journal)
+        couplings = coupled(plans, tree, model, self.journal)
         for carried in tree.carried:
-            self._add_joint(by_name[carried.edge.name], carried, followers)
+            self._add_joint(by_name[carried.edge.name], carried, couplings.followers)
         for item in model.frames:
             self._add_frame(item, inside)
         with self._place():
@@ -172,7 +172,7 @@ class _Reader:
             )
         robot = self._with_closures(robot, tree, by_name)
         robot = _with_flexibilities(robot)
-        robot = self._with_motors(robot, motors, by_name, followers)
+        robot = self._with_motors(robot, motors, couplings.driven)
         robot, estimates = with_estimates(robot, repair=repair, density=density)
         return replace(robot, report=self._report(Report([*robot.report, *estimates])))
 
@@ -302,10 +302,8 @@ class _Reader:
                 journal.note("dropped", subject, message, line)
         return robot
 
-    def _with_motors(
-        self, robot: Robot, chosen: Iterable[str] | None, plans: dict[str, JointPlan], followers: dict[str, Any]
-    ) -> Robot:
-        """The robot with motors on the joints that are chosen, or that the file seems to drive."""
+    def _with_motors(self, robot: Robot, chosen: Iterable[str] | None, led: set[str]) -> Robot:
+        """The robot with motors on the joints that are chosen, or that gearboxes drive, or else on all."""
         able = [j for j in robot.joints.values() if j.kind.nv == 1 and j.mimic is None]
         if chosen is not None:
             names = []
@@ -315,7 +313,6 @@ class _Reader:
                     raise RobotError(unknown_name("joint with one degree of freedom", pattern, [j.name for j in able]))
                 names += [name for name in found if name not in names]
         else:
-            led = {mimic.joint for mimic in followers.values()}
             names = [j.name for j in able if not j.has_spring and j.limits.effort[0] > 0 and (not led or j.name in led)]
             if led:
                 passive = len(able) - len(names)

@@ -217,13 +217,21 @@ def _direction(item: Item, element: Element, tag: str, model: SdfModel) -> Axis3
 # ---- couplings
 
 
-def coupled(plans: Iterable[JointPlan], tree: Tree, model: SdfModel, journal: Journal) -> dict[str, Mimic]:
-    """The joints of the tree that follow another, by gearboxes and by <mimic>."""
+class Couplings(NamedTuple):
+    """Joints of the tree that follow others, by gearboxes and by <mimic>; and those that gearboxes drive."""
+
+    followers: dict[str, Mimic]
+    driven: set[str]
+
+
+def coupled(plans: Iterable[JointPlan], tree: Tree, model: SdfModel, journal: Journal) -> Couplings:
+    """The couplings of the joints of a tree."""
     plans = list(plans)
     carried = {c.edge.name for c in tree.carried}
     able = {p.item.name: p for p in plans if p.item.name in carried and len(p.axes) == 1}
     inside = {tree.root, *(c.child for c in tree.carried)}
     followers: dict[str, Mimic] = {}
+    driven: set[str] = set()
     for plan in plans:
         own, line = plan.item.scope.journal, plan.item.element.line
         subject = f"joint {plan.item.name!r}"
@@ -246,7 +254,8 @@ def coupled(plans: Iterable[JointPlan], tree: Tree, model: SdfModel, journal: Jo
             own.note("odd", subject, f"joint {found[0]!r} would follow two joints or itself: not coupled", line)
         else:
             followers[found[0]] = found[1]
-    return followers
+            driven |= {found[1].joint} if plan.type == GEARBOX else set()
+    return Couplings(followers, driven)
 
 
 def _leads(followers: dict[str, Mimic], name: str, other: str) -> bool:
