@@ -11,7 +11,15 @@ import pliant
 from bench.contact_scene import ContactScene, Standing
 from bench.convergence import convergence
 
-__all__ = ["PliantSide"]
+__all__ = ["PliantSide", "equipped"]
+
+
+def equipped(scene: ContactScene, *, is_default: bool = False) -> pliant.Robot:
+    """The robot with its motors and contacts; without the scene's points, it touches with what it does by default."""
+    robot = scene.robot.with_motors(control="position", kp=scene.kp.tolist(), kd=scene.kd.tolist())
+    for point in () if is_default else scene.points:
+        robot = robot.with_contact(point.frame, radius=point.radius)
+    return robot
 
 
 class PliantSide:
@@ -34,10 +42,7 @@ class PliantSide:
             is_default: leave out the scene's points, and touch with what a robot without contacts touches with.
         """
         self.scene, self.precision = scene, precision
-        robot = scene.robot.with_motors(control="position", kp=scene.kp.tolist(), kd=scene.kd.tolist())
-        for point in () if is_default else scene.points:
-            robot = robot.with_contact(point.frame, radius=point.radius)
-        self.robot = robot
+        self.robot = equipped(scene, is_default=is_default)
         self.standing: Standing | None = None
         simulation = self._simulation(robots)
         simulation.reset(*scene.states(robots))
