@@ -23,12 +23,16 @@ of a point that goes round have no part in a. They do no work, and in a point th
 opposite.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pliant.scalar import Scalar, both, either, is_constant, maximum, minimum, negation, select
 
 # nearer than this, contacts touch and limits are reached [m or rad], whatever the step
 _TOUCHING = 4e-6
+
+SHALLOW = {"float64": 2e-6, "float32": 0.0}
+"""Contacts of a body go as deep as the deepest of them, if that is no deeper than this, which corrections leave [m]."""
 
 # and so much more for a step, times dt^2 [m/s^2 or rad/s^2]: about what gravity does
 _ACCELERATION = 10
@@ -76,32 +80,49 @@ class Arrival:
         return either(self.touches, both(push > 0, either(negation(self.comes), self.time <= last)))
 
 
-def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0) -> Scalar:
+def common_depth(gaps: Sequence[Scalar], most: float) -> Scalar:
+    """Where all contacts of a group may go, 0 or negative: where the deepest is, if that is not deeper than this.
+
+    So corners of a face that is flat on the ground ask for velocities that a rigid body can have. If one that is too
+    high by 1e-10 m asked to come down and one that is too low by as much stayed, another one would have to open in each
+    step, and take its load up again in the next.
+    """
+    if not most or len(gaps) == 1:
+        return 0
+    deepest = gaps[0]
+    for gap in gaps[1:]:
+        deepest = minimum(deepest, gap)
+    return minimum(maximum(deepest, -most), 0)
+
+
+def mean_of(gap: Scalar, dt: Scalar, bend: Scalar = 0, depth: Scalar = 0) -> Scalar:
     """Least velocity of the step's mean without restitution: a gap is closed, and one that is small not too fast.
 
     Args:
         bend: acceleration of the gap by curved ground [m/s^2]: what it does to the gap within the step is foreseen, so
             that a ball that rolls in a bowl neither sinks in nor loses energy.
+        depth: see `common_depth`.
     """
-    open_gap = maximum(gap, 0)
+    open_gap = maximum(gap - depth, 0)
     return -select(gap <= nearness(dt), minimum(open_gap / dt, closing_speed(dt)), open_gap / dt) - bend * dt / 2
 
 
 def arrival(
-    gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0, gained: Scalar = 0
-) -> Arrival:
+    gap: Scalar, u: Scalar, free: Scalar, e: Scalar, dt: Scalar, bend: Scalar = 0, gained: Scalar = 0,
+    depth: Scalar = 0,
+) -> Arrival:  # fmt: skip
     """What a constraint asks for.
 
     Args:
         gap: distance at the start [m or rad].
         u: velocity along the normal at the start; free: the one that it comes with if nothing touches.
         e: coefficient of restitution.
-        bend: see `mean_of`.
+        bend, depth: see `mean_of`.
         gained: what forces add to the velocity in the step.
     """
     near = nearness(dt)
     touches = gap <= near
-    closing = mean_of(gap, dt, bend)
+    closing = mean_of(gap, dt, bend, depth)
     came = maximum(-u, 0)
     comes = both(gap > near, came > closing_speed(dt))
     if is_constant(e) and e == 0:

@@ -27,7 +27,7 @@ from pliant.contact.constraint_rows import (
     Columns, Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding
-from pliant.contact.landing import Arrival, arrival
+from pliant.contact.landing import Arrival, arrival, common_depth
 from pliant.contact.moments import moment_at
 from pliant.contact.touching import Group, Touch
 from pliant.robot import Free, Mechanism
@@ -244,16 +244,20 @@ class Visit:
         return moved(self.w, self.group.support, self.rows["DY"], self.total)
 
 
-def arrivals(group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar) -> list[Arrival]:
+def arrivals(
+    group: Group, rows: Record, start: Scalars, free: Scalars, gained: Scalars, dt: Scalar, shallow: float
+) -> list[Arrival]:
     """What each contact of a group asks for in the step.
 
     Args:
         start: L v before it; free: with which contacts come; gained: what forces add to it.
+        shallow: see `pliant.contact.landing.common_depth`.
     """
+    depth = common_depth([c["gap"] for c in rows["contacts"]], shallow)
     before, after, more = (Visit(group, rows, w) for w in (start, free, gained))
     return [
-        arrival(contact["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, contact["bend"], more.velocity(k).z)
-        for k, (contact, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
+        arrival(c["gap"], before.velocity(k).z, after.velocity(k).z, e, dt, c["bend"], more.velocity(k).z, depth)
+        for k, (c, e) in enumerate(zip(rows["contacts"], group.restitution, strict=True))
     ]
 
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from pliant.checks import is_zero
 from pliant.contact.constraint_rows import landed_bounds, limit_arrivals
-from pliant.contact.landing import closing_speed, mean_of, nearness
+from pliant.contact.landing import closing_speed, common_depth, mean_of, nearness
 from pliant.contact.solver import ANY_SPEED, triples, without
 from pliant.dynamics.gyroscopic import spin_after_impact
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
@@ -209,13 +209,12 @@ def _check_energy(step: StepProgram) -> None:
 
     def again(m: StepModel, motion, first, target, landed):
         gains = first[0] > 0
-        lower = [
-            [
-                select(gains, mean_of(touch.gap, m.dt, touch.bend), x)
-                for touch, x in zip(touches_of(motion, k), part, strict=True)
-            ]
-            for k, part in enumerate(target)
-        ]
+        lower = []
+        for k, part in enumerate(target):
+            touches = touches_of(motion, k)
+            depth = common_depth([t.gap for t in touches], m.shallow)
+            means = [mean_of(t.gap, m.dt, t.bend, depth) for t in touches]
+            lower.append([select(gains, mean, x) for mean, x in zip(means, part, strict=True)])
         again = {"target": lower, "landed": [select(gains, 0, landed[0])]}
         return {"is whole": [negation(gains)], "plastic": [gains], **again}
 

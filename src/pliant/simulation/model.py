@@ -17,6 +17,7 @@ from pliant.checks import check, check_known, is_zero
 from pliant.contact.closures import ClosureRows, Island, closure_group, islands_of
 from pliant.contact.constraint_rows import JointRow, has_limits
 from pliant.contact.ground import Ground
+from pliant.contact.landing import SHALLOW
 from pliant.contact.memory import Memory
 from pliant.contact.models import RigidContact
 from pliant.contact.moments import no_moments
@@ -293,6 +294,11 @@ class StepModel:
     def has_sweeps(self) -> bool:
         """Whether there are contacts to iterate over."""
         return bool(self.groups)
+
+    @property
+    def shallow(self) -> float:
+        """So deep may all contacts of a body go where one of them is [m]."""
+        return SHALLOW[self.precision]
 
     @cached_property
     def has_endgame(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pliant.checks import is_zero
 from pliant.contact.constraint_rows import Response, beyond_limits, scaled
-from pliant.contact.landing import Arrival, mean_of
+from pliant.contact.landing import Arrival, common_depth, mean_of
 from pliant.contact.loops import Basis
 from pliant.contact.newton import Heading, shorter, whole_or_none
 from pliant.contact.solver import (
@@ -72,7 +72,8 @@ def find_contacts(step: StepProgram) -> None:
             if group.is_elastic:
                 means = [a.mean for a in asked_of(m, k, rows, start, approach, gained, plastic)]
             else:
-                means = [mean_of(t.gap, m.dt, t.bend) for t in touches]
+                depth = common_depth([t.gap for t in touches], m.shallow)
+                means = [mean_of(t.gap, m.dt, t.bend, depth) for t in touches]
             # at the end of a step in which something lands, contacts ask for something else
             targets = [select(equal(landed[0], 0), a, b) for a, b in zip(means, target, strict=True)]
             if m.memory:
@@ -93,8 +94,8 @@ def asked_of(
     if group.is_elastic:
         group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
     if not m.is_elastic:
-        return arrivals(group, rows, start, start, [0] * len(start), m.dt)
-    return arrivals(group, rows, start, approach, gained, m.dt)
+        return arrivals(group, rows, start, start, [0] * len(start), m.dt, m.shallow)
+    return arrivals(group, rows, start, approach, gained, m.dt, m.shallow)
 
 
 def go_on_from_here(step: StepProgram) -> None:
