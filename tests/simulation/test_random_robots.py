@@ -24,6 +24,7 @@ from pliant.simulation.model import StepModel
         (400, 12, 5e-3),  # positions corrected with the same joint velocities, a body 7 m out on a planar joint: 55 %
         (400, 19, 2e-3),  # Coriolis forces at the start with a body 4 m out, and of the middle of an impact: 6, 23 %
         (20, 147, 5e-3),  # rolls on waves, mass off the centre: Coriolis forces of the motion without contact, 1.05 %
+        (7300, 235, 5e-3),  # light links in a chain, set whirling within a step by their neighbours: 1.1 %
         (23, 25, 2e-3),  # rolls with a spherical joint: Coriolis forces of the end without the push of the ground, 7 %
     ],
 )

@@ -296,7 +296,7 @@ def expect_turning(step: StepProgram) -> None:
 
 
 def keep_energy(step: StepProgram) -> None:
-    """Robots that whirl, or land fast, end the step without the energy that turning by much has brought."""
+    """Robots that whirl in the end, or land fast, end the step without the energy that turning by much has brought."""
     model = step.model
     if not model.can_be_fast:
         return
@@ -308,7 +308,15 @@ def keep_energy(step: StepProgram) -> None:
         watched = "is watched"
         step.stages.variable(watched, 1)
         step.stages.variable("work", 1)
-        step.add(lambda m, whirls, fast, landed: {"is watched": [any_of([whirls[0], both(fast[0], landed[0])])]})
+
+        def looked(m: StepModel, v_next, whirls, landed):
+            # light bodies between others may be set whirling by more than what moves them alone
+            begins = largest_known([abs(v_next[d]) for d in m.turning_dofs]) > _whirling_rate(m)
+            return {"is watched": [any_of([whirls[0], landed[0], begins])]}
+
+        step.add(lambda m, whirls: {"is watched": [whirls[0]]})
+        with step.only_if("fast"):
+            step.add(looked)
 
     def begun(m: StepModel, q, v, v_next, v_mean, motion, change, whirls, turning, impulse):
         M = None if m.is_recursive else composite_inertia(m.robot, q)
@@ -344,7 +352,8 @@ def keep_energy(step: StepProgram) -> None:
         done = dot([(a + b) / 2 for a, b in zip(v, now, strict=True)], gains)
         spare = 0
         if m.has_impacts:
-            done, spare = select(lands, work[0], done), select(equal(whirls[0], 0), _SPARE * before[0], 0)
+            spare = select(both(lands, equal(whirls[0], 0)), _SPARE * before[0], 0)
+            done = select(lands, work[0], done)
         new = smaller_share(m.robot, q, now, way, drift, share[0], before[0] + done, M, m.dt, spare)
         return {"share": [new], "is kept": [new > share[0] * _NEARLY]}
 
