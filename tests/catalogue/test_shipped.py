@@ -33,6 +33,8 @@ def test_shipped_robots_come_first_and_all_have_origin_and_base() -> None:
     assert (known["quadruped"].base, known["pendulum"].base, known["hopper"].base) == ("free", "fixed", "free")
     assert (known["anymal"].origin, known["anymal"].base) == ("example-robot-data", "free")
     assert known["panda"].base == "fixed"
+    # a part of a robot that walks
+    assert (known["talos_left_arm"].base, known["talos_reduced"].base) == ("fixed", "free")
     assert known["hopper"].path is None
     assert all(robot.path.is_file() for robot in known.values() if robot.path is not None)
     # a name that is taken has that of the folder in front

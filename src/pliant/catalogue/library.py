@@ -32,6 +32,9 @@ _FREE = {
     ),
 }  # fmt: skip
 
+# files beside those of robots that walk, of a part that is bolted down
+_PARTS = ("talos_left_arm",)
+
 
 class KnownRobot(NamedTuple):
     """A robot that can be loaded.
@@ -71,7 +74,8 @@ def robots() -> Named[KnownRobot]:
             path = Path(str(file.locate()))
             name = path.stem if path.stem not in known else f"{_folder(path)}/{path.stem}"
             # of the files of Cassie, some are on a rail
-            base = _base(ELSEWHERE, _folder(path) if file.suffix == ".urdf" else path.stem)
+            by_file = file.suffix == ".sdf" or path.stem in _PARTS
+            base = _base(ELSEWHERE, path.stem if by_file else _folder(path))
             known[name] = KnownRobot(name, ELSEWHERE, base, path)
     return Named("robot", known.values())
 
