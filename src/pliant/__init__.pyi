@@ -72,7 +72,6 @@ from pliant.contact import (
 from pliant.contact import (
     waves as waves,
 )
-from pliant.environment import Environment as Environment
 from pliant.dynamics import (
     bias_forces as bias_forces,
 )  # fmt: skip
@@ -115,6 +114,7 @@ from pliant.dynamics import (
 from pliant.dynamics import (
     mass_matrix as mass_matrix,
 )
+from pliant.environment import Environment as Environment
 from pliant.errors import (
     ContactError as ContactError,
 )  # fmt: skip

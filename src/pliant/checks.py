@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import (
-    ContactError, Fault, PliantError, RobotError, SimulationError, TraceError, bad_value, own_place, unknown_name,
+    ContactError,
+    Fault,
+    PliantError,
+    RobotError,
+    SimulationError,
+    TraceError,
+    bad_value,
+    own_place,
+    unknown_name,
 )  # fmt: skip
 from pliant.scalar import Expr, Scalar, is_constant
 
@@ -127,7 +135,7 @@ def check_at_least(
     """Raise unless a number is finite and not below ``least``, or above it if ``strict``."""
     check_finite(name, value, subject=subject, error=error)
     if is_constant(value) and (value <= least if strict else value < least):
-        takes = f"a number above {least:g}" if strict else f"{least:g} or more"
+        takes = f"a number above {float(least):g}" if strict else f"{float(least):g} or more"
         raise error(bad_value(name, value, takes, subject))
 
 

@@ -122,6 +122,8 @@ def _excess(value: Any, hint: Any) -> str:
             return "a finite number" if not math.isfinite(size) else "a number that can be computed with"
     if isinstance(value, list | tuple):
         return next((f"entries that are {takes}" for takes in (_excess(entry, Any) for entry in value) if takes), "")
+    if getattr(value, "free_symbols", None):
+        return "a number without symbols"
     if type(value).__module__ == "numpy" and getattr(value, "dtype", None) is not None:
         return "" if _is_finite(value) else "finite numbers"
     if isinstance(value, str) and (len(value) > 1000 or "\0" in value or not _is_unicode(value)):
@@ -190,7 +192,9 @@ def _fits_class(value: Any, kind: Any, inside: tuple[Any, ...]) -> bool:
 
 def _fits_several(value: Any, kind: type, inside: tuple[Any, ...]) -> bool:
     if type(value).__name__ == "ndarray":
-        return _is_arraylike(value) and value.ndim > 0
+        return _is_arraylike(value) and value.ndim > 0 and (not inside or all(_fits(x, inside[0]) for x in value[:1]))
+    if issubclass(kind, Sequence) and isinstance(value, Set | Mapping):
+        return False
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         return False
     if not isinstance(value, Sequence | Set | Mapping):

@@ -47,6 +47,30 @@ def test_calls_cover_the_public_functions() -> None:
     assert attempt(_Given(calls, ("pliant.flat", (("nothing_of_this_name", "zero"),))), 0, 0).outcome == "clean"
 
 
+FOUND = (
+    ("formats.load_sdf", {"path": "right", "packages": "raiser"}),
+    ("pliant.ExternalForce", {"body": "right", "force": "True"}),
+    ("terrain.stepping_stones", {"stone": "right", "gap": "right", "platform": "symbol"}),
+    ("Log.replay", {"play": "array"}),
+    ("render.ground_mesh", {"ground": "zero", "span": "right"}),
+    ("formats.PinocchioLayout", {"robot": "array of complex", "model": "class"}),
+    ("pliant.sweep", {"trial": "None", "space": "set", "out": "class", "method": "2**63", "redo": "class"}),
+    ("control.hold", {"robot": "right", "q": "right", "gains": "set"}),
+    ("learn.History", {"rows": "array of 3 axes"}),
+    ("terrain.flat", {"spacing": "a fraction"}),
+    ("terrain.waves", {"amplitude": "right", "length": "right", "spacing": "a fraction"}),
+    ("render.body_poses", {"robot": "right", "q": "dict of numbers"}),
+    ("render.points_of_contacts", {"robot": "right", "q": "empty text"}),
+)
+"""Calls that raised something raw, until `bench.fuzz` found them."""
+
+
+@pytest.mark.parametrize(("label", "given"), FOUND, ids=[label for label, _ in FOUND])
+def test_calls_that_were_found(label: str, given: dict[str, str]) -> None:
+    found = attempt(_Given(NonsenseCalls(), (label, tuple(given.items()))), 0, 0)
+    assert found.outcome in ("clean", "refused"), found
+
+
 class _Given:
     """A target of one input."""
 

@@ -6,7 +6,7 @@ With s the distance of the origins of frames a and b and e the unit vector from 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,9 +15,9 @@ from pliant.checks import check_one_of
 from pliant.errors import PliantError, bad_value
 from pliant.robot import FrameSpring, Robot
 from pliant.scalar import Scalar, Scalars, both, is_constant, select, sqrt
-from pliant.signatures import explained
 from pliant.scalar.formulas import FormulaRow
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 from pliant.spatial import Force, Motion, Transform, Vector
 
 Triple = Scalars | Callable[[Scalar], Scalars]
@@ -75,6 +75,8 @@ class ExternalForce:
         return f"force on {self.body!r}"
 
     def _check(self, what: str, value: Any) -> list[Scalar]:
+        if not isinstance(value, Iterable):
+            raise PliantError(bad_value(what, value, "three numbers, or a function of time", self._subject))
         values = list(value)
         if len(values) != 3:
             problem = f"{what} on {self.body!r} has {len(values)} entries"

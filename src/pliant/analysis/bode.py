@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pliant.actuation.joint_forces import motor_torque
-from pliant.actuation.motor_memory import memory_fields
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
+from pliant.actuation.motor_memory import memory_fields
 from pliant.checks import check, check_at_least, check_known
 from pliant.errors import PliantError
 from pliant.plots.curves import unit_of
@@ -20,8 +20,8 @@ from pliant.scalar import Expr, Graph, sin
 from pliant.scalar.evaluation import interpret, tangents
 from pliant.signatures import explained
 from pliant.simulation import Simulation
-from pliant.simulation.model import StepModel
 from pliant.simulation.contact_memory import memory_kept, memory_rates
+from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_acceleration
 
 METHODS = ("linearization", "simulation")

@@ -18,6 +18,7 @@ from pliant.environment.pickling import parts_of as environment_parts
 from pliant.environment.pickling import remade as remade_environment
 from pliant.environment.pickling import share_of as environment_share
 from pliant.errors import SimulationError
+from pliant.signatures import explained
 from pliant.simulation import Rollout, Simulation
 from pliant.simulation.pickling import parts_of, remade
 from pliant.simulation.rollout import Work, asked, roll, rolled, room_for
@@ -43,6 +44,7 @@ class Episodes(NamedTuple):
     observations: dict[str, np.ndarray]
 
 
+@explained
 class Rollouts(WithCrew):
     """Rollouts of a simulation or an environment on many workers, equal to local ones to the bit.
 

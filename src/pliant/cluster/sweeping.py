@@ -24,6 +24,7 @@ from pliant.cluster.trials import STATUSES, Result, Setting, Trial, compute, pre
 from pliant.errors import PliantError
 from pliant.files.writing import whole_file
 from pliant.progress import Count
+from pliant.signatures import explained
 
 ENGINES = ("processes", "ray", "slurm")
 _PLAN = "sweep.json"
@@ -39,6 +40,7 @@ class Point:
     values: Values
 
 
+@explained
 def sweep(
     trial: Callable[..., Any],
     space: Any,

@@ -6,8 +6,8 @@ metres. The acceleration does not.
 
 from typing import Any, NamedTuple
 
-from pliant.constrained.row_space import NOTHING, Row, combined, product
 from pliant.constrained.constraints import Contacts, bias_rows, held_constraints, jacobian_rows, no_contacts
+from pliant.constrained.row_space import NOTHING, Row, combined, product
 from pliant.constrained.semidefinite import TOLERANCE, PlainFactor, SemidefiniteFactor, Tolerance
 from pliant.dynamics.functions import robot_function
 from pliant.dynamics.joint_space_inertia import mass_matrix

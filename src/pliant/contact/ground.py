@@ -14,20 +14,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.checks import (
-    check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
+    check,
+    check_at_least,
+    check_finite,
+    check_friction,
+    check_restitution,
+    function_name,
+    is_whole,
 )  # fmt: skip
 from pliant.contact.ground_faces import Faces, GroundTouch, MapFaces, StairFaces, corner_heights, nearest_of
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import (
-    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, maximum, minimum, sin, sqrt, tan,
+    Expr,
+    Graph,
+    Scalar,
+    Scalars,
+    Table,
+    cos,
+    floor,
+    is_constant,
+    maximum,
+    minimum,
+    sin,
+    sqrt,
+    tan,
 )  # fmt: skip
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.formulas import Formula
 from pliant.scalar.ops import CONDITIONS, MOST_ENTRIES
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 from pliant.spatial import Vector
-
 
 # of Newton's method, for the place where a ball touches: quadratic, from a ball's radius away
 _ITERATIONS = 3

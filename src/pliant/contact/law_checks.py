@@ -9,8 +9,8 @@ from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import Expr, Graph, is_constant
 from pliant.scalar.formulas import FormulaRow
 from pliant.scalar.ops import CONDITIONS
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 
 _ARGUMENTS = "depth, rate, (slip_x, slip_y)"
 

@@ -12,8 +12,8 @@ from pliant.environment.observations import is_moving, swing
 from pliant.errors import SimulationError, TraceError
 from pliant.robot import Robot
 from pliant.scalar import Scalar, Scalars, maximum, minimum, select
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 
 
 @explained

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pliant.environment.observing import processed, remembered
 from pliant.environment.now import Now
+from pliant.environment.observing import processed, remembered
 from pliant.environment.plan import EpisodePlan
 from pliant.errors import SimulationError
 from pliant.scalar import Scalar, Scalars, equal, select

@@ -17,8 +17,8 @@ from pliant.environment.given import default_action, groups_of, stance_of
 from pliant.environment.pickling import parts_of, remade
 from pliant.environment.plan import EpisodePlan
 from pliant.environment.programs import EpisodeKernels
-from pliant.environment.weights import Weights
 from pliant.environment.terms import Reward, Termination, as_terms
+from pliant.environment.weights import Weights
 from pliant.errors import SimulationError
 from pliant.signatures import explained
 from pliant.simulation import Controller, Simulation

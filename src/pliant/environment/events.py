@@ -16,8 +16,8 @@ from pliant.environment.terms import plain
 from pliant.errors import SimulationError
 from pliant.robot import Free
 from pliant.scalar import Scalar, cos, maximum, minimum, sin
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 from pliant.spatial import Vector
 
 MODES = ("startup", "reset", "interval")

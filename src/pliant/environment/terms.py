@@ -17,8 +17,8 @@ from pliant.environment.now import Now
 from pliant.errors import SimulationError
 from pliant.scalar import Expr, Scalar, either, is_constant
 from pliant.scalar.ops import CONDITIONS
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 
 
 @explained

@@ -32,7 +32,6 @@ from pliant.scalar.evaluation import adjoints, tangents
 from pliant.simulation.model import StepModel
 from pliant.simulation.smooth_step import smooth_forces
 
-
 CONTACT, LIMIT, FRICTION = "contact", "limit", "friction"
 
 

@@ -21,12 +21,12 @@ from pliant.events import tolerances as tol
 from pliant.events.constraint_terms import Terms, TermsKernel
 from pliant.events.controls import Controls
 from pliant.events.exports import EventExports
+from pliant.events.giving_up import inconsistent, no_step
 from pliant.events.holding import CROWDED, Holding
 from pliant.events.lasting_constraints import closed_loops, rank_of_loops
 from pliant.events.log_entries import CHANNELS, LogEntries
 from pliant.events.mode_solver import InconsistentContactError
 from pliant.events.smooth_motion import SmoothMotion, beyond_edge
-from pliant.events.giving_up import inconsistent, no_step
 from pliant.events.state import OPEN, EventState, Mode, check_ground, check_outside, lifted_out, passing_at
 from pliant.events.transition import resolved
 from pliant.integrators.adaptive import NoStepError, StepControl, Stepper

@@ -6,6 +6,7 @@ import numpy as np
 
 from pliant.errors import RobotError
 from pliant.robot import Robot
+from pliant.signatures import explained
 
 Model = Any  # pinocchio.Model, which has no types
 
@@ -20,6 +21,7 @@ class _Piece(NamedTuple):
     is_angle: bool
 
 
+@explained
 class PinocchioLayout:
     """Takes q and v of a robot to a ``pinocchio.Model`` of it and back, joint by joint.
 

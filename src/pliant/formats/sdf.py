@@ -24,6 +24,7 @@ from pliant.formats.sdf_text import flag, number, pose, words
 from pliant.formats.sdf_tree import Carried, Tree, largest_tree
 from pliant.robot import Finding, Fixed, Flexibility, Geometry, Report, Robot, RobotBuilder
 from pliant.robot.mechanism import snapped_transform
+from pliant.signatures import explained
 from pliant.spatial import Inertia, Transform, rpy_from_matrix
 
 _LINK_KNOWN = (
@@ -32,6 +33,7 @@ _LINK_KNOWN = (
 )  # fmt: skip
 
 
+@explained
 def load_sdf(
     path: str | Path,
     *,

@@ -325,6 +325,7 @@ class LogExports:
             detail=detail, packages=packages,
         )  # fmt: skip
 
+    @explained
     def replay(
         self,
         *,

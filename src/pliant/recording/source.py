@@ -11,10 +11,10 @@ import numpy as np
 from pliant.contact.ground import Ground, height_map, stairs
 from pliant.contact.ground_faces import Faces, MapFaces, StairFaces
 from pliant.errors import ContactError, PliantError
-from pliant.scalar.formulas import MOTOR_LAW, Formula, LawFormulas
 from pliant.files.versions import versions
 from pliant.robot import MotorLaw, Robot
 from pliant.scalar import Table, is_constant
+from pliant.scalar.formulas import MOTOR_LAW, Formula, LawFormulas
 from pliant.signatures import explained
 
 

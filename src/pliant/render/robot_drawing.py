@@ -16,7 +16,19 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.surfaces import distinct_rows
 from pliant.render.shapes import (
-    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere, torus,
+    Mesh,
+    along,
+    box,
+    capsule,
+    clustered,
+    creased,
+    cylinder,
+    joined,
+    moved,
+    moved_together,
+    normals,
+    sphere,
+    torus,
 )  # fmt: skip
 from pliant.robot import Body, ContactShape, Geometry, Robot
 from pliant.robot.contacts import points_of
@@ -231,7 +243,10 @@ def body_poses(robot: Robot, q: Any) -> np.ndarray:
     Returns:
         (..., bodies, 4, 4) [m].
     """
-    q = np.asarray(q, dtype=float)
+    try:
+        q = np.asarray(q, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise RobotError(bad_value("q", q, "an array of numbers", f"robot {robot.name!r}")) from None
     if q.shape[-1:] != (robot.nq,):
         cure = f"its last axis takes the nq = {robot.nq} entries of {robot.name!r}"
         raise RobotError(f"q has shape {q.shape}", subject=f"robot {robot.name!r}", field="q", cure=cure)

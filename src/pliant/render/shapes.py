@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.contact.ground_faces import MapFaces
+from pliant.errors import PliantError
 from pliant.meshes.surfaces import distinct_rows
 from pliant.signatures import explained
 from pliant.spatial import Matrix3, quaternion_from_matrix
@@ -136,6 +138,7 @@ def ground_mesh(ground: Any, span: Sequence[float], *, cells: int = 160) -> Mesh
         span: x and y of the lower corner, then of the upper one [m].
         cells: along the longer side; on a height map, twice as many at most, with its points as corners.
     """
+    check("span", span, "four numbers: x and y of two corners", len(span) == 4, error=PliantError)
     x0, y0, x1, y1 = (float(s) for s in span)
     sides = x1 - x0, y1 - y0
     if isinstance(getattr(ground, "faces", None), MapFaces):

@@ -61,6 +61,7 @@ class RobotExports:
 
         return to_dh(self._robot, convention=convention, tool=tool, tolerance=tolerance)
 
+    @explained
     def to_mjcf(self) -> "Exported":
         """It as an MJCF file, for MuJoCo: `robot.to_mjcf().save("robot.xml")`.
 
@@ -73,6 +74,7 @@ class RobotExports:
 
         return to_mjcf(self._robot)
 
+    @explained
     def to_urdf(self) -> "Exported":
         """It as a URDF file: `robot.to_urdf().save("robot.urdf")`.
 
@@ -85,6 +87,7 @@ class RobotExports:
 
         return to_urdf(self._robot)
 
+    @explained
     def to_pinocchio(self) -> "PinocchioExport":
         """It as a ``pinocchio.Model``, which has the same q and v: `robot.to_pinocchio().model`.
 

@@ -1,7 +1,7 @@
 """Simulation by time steps: the step, its state and parameters, and `Simulation`."""
 
-from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.controllers import Controller
+from pliant.simulation.diagnostics import Diagnostics
 from pliant.simulation.rollout import Rollout
 from pliant.simulation.running import record
 from pliant.simulation.simulation import Simulation

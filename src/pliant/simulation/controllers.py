@@ -11,8 +11,8 @@ from pliant.checks import check, check_callable, function_name, is_whole, number
 from pliant.errors import Place, SimulationError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, is_constant
-from pliant.signatures import explained
 from pliant.scalar.pickling import kept
+from pliant.signatures import explained
 
 
 @explained

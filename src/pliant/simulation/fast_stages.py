@@ -31,7 +31,14 @@ from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
-    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, dot, drift_of, half_way, impulses_but_turning, slowed,
+    SOLUTIONS,
+    CoriolisMatrix,
+    change_in_fast_motion,
+    dot,
+    drift_of,
+    half_way,
+    impulses_but_turning,
+    slowed,
     smaller_share,
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia
@@ -41,8 +48,8 @@ from pliant.robot.configurations import held_acceleration
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, minimum, negation, select
 from pliant.simulation.joint_stages import Terms, law_terms
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known
 from pliant.simulation.step_factor import factor_of, factor_of_step
+from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known
 from pliant.spatial import Vector
 
 # turns in a step from which on a robot is fast, and whirls [rad]

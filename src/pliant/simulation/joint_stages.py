@@ -13,17 +13,27 @@ from pliant.actuation.joint_forces import Drive, bristles, drives
 from pliant.actuation.shafts import Shaft, shaft_of
 from pliant.contact.constraint_rows import bounds_of
 from pliant.contact.joint_laws import (
-    backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece,
-    is_other, limit_piece, motor_excess, motor_line, motor_piece, sign_of,
+    backlash_before,
+    backlash_impulse,
+    backlash_piece,
+    friction_before,
+    friction_impulse,
+    friction_piece,
+    is_other,
+    limit_piece,
+    motor_excess,
+    motor_line,
+    motor_piece,
+    sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
 from pliant.dynamics.pinned_factor import PinnedFactor
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant, maximum, minimum, negation, select
 from pliant.simulation.loop_stages import load_pins
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_program import Record, StepProgram, any_of
 from pliant.simulation.state import time_of
 from pliant.simulation.step_factor import Matrix, factor_of, factor_of_step
+from pliant.simulation.step_program import Record, StepProgram, any_of
 
 # rounds to find the pieces of all joints
 _ROUNDS = 28

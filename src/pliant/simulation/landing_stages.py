@@ -19,8 +19,8 @@ from pliant.dynamics.gyroscopic import spin_after_impact
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
 from pliant.simulation.solver_stages import asked_of
-from pliant.simulation.step_program import StepProgram, any_of, touches_of
 from pliant.simulation.step_factor import factor_of
+from pliant.simulation.step_program import StepProgram, any_of, touches_of
 from pliant.spatial import Vector
 
 # a share of the energy of an impact that is gained by rounding only, and one that forces within the step may bring

@@ -26,8 +26,8 @@ from pliant.dynamics.newton_euler import newton_euler
 from pliant.robot.configurations import held_acceleration, straight_motion
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, minimum, negation, select
 from pliant.simulation.model import StepModel
-from pliant.simulation.step_program import Record, StepProgram, poses_of
 from pliant.simulation.step_factor import factor_of
+from pliant.simulation.step_program import Record, StepProgram, poses_of
 from pliant.spatial import Vector
 
 # a velocity along a row is reversed with so many times itself at most

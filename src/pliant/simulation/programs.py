@@ -22,12 +22,12 @@ from pliant.actuation.body_forces import outside_forces, stretches
 from pliant.actuation.joint_forces import States, damping_powers, joint_spring_energy
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state, spring_force
 from pliant.actuation.shafts import shafts_of
+from pliant.checks import check_known
 from pliant.compiler import Kernel, kernel_from_function, lanes_for
 from pliant.compiler.program import Program
 from pliant.compiler.tracing import Stages, no_collection
 from pliant.dynamics.energy_and_momentum import kinetic_energy, potential_energy
 from pliant.dynamics.kinematics import link_poses, link_velocities, root_origin
-from pliant.checks import check_known
 from pliant.errors import SimulationError
 from pliant.integrators.adaptive import StepControl
 from pliant.progress import compiling
@@ -38,7 +38,13 @@ from pliant.simulation.model import StepModel, check_held
 from pliant.simulation.motor_stages import controls_name, remember_motion, take_controls
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.sensor_stages import (
-    add_disturbances, add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
+    add_disturbances,
+    add_sensors,
+    add_turning_on,
+    by_channel,
+    check_sensors,
+    reading_parts,
+    sensor_sizes,
 )  # fmt: skip
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of

@@ -15,11 +15,11 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from pliant.errors import PliantError, RobotError
-from pliant.scalar.formulas import Formula, LawFormulas
 from pliant.recording.log import Event
 from pliant.robot import Body, Finding, Geometry, Joint, Limits, Motor, MotorLaw, Named, Report, Robot
 from pliant.robot.joints import KINDS, JointKind
 from pliant.robot.sensors import SensorError
+from pliant.scalar.formulas import Formula, LawFormulas
 from pliant.spatial import AxisRotation, Inertia, Matrix3, MatrixRotation, Symmetric3, Transform, Vector
 
 Text = Annotated[str, Meta(max_length=100_000)]

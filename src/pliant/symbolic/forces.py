@@ -22,7 +22,6 @@ from pliant.robot import Free, Joint, Limits, Robot, Spherical
 from pliant.scalar import Scalar, Scalars, as_sympy
 from pliant.spatial import Transform, Vector
 
-
 # what a motor gets warm by only changes its limits and its resistance a little, and those are left out
 _LIMITS = {"thermal_capacity"}
 

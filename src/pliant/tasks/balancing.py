@@ -8,7 +8,17 @@ import numpy as np
 
 from pliant.catalogue import load
 from pliant.environment import (
-    Controls, Environment, Event, Now, Observation, Reward, Termination, events, observations, rewards, terminations,
+    Controls,
+    Environment,
+    Event,
+    Now,
+    Observation,
+    Reward,
+    Termination,
+    events,
+    observations,
+    rewards,
+    terminations,
 )  # fmt: skip
 from pliant.robot import Robot
 from pliant.scalar import Scalar, cos, exp

@@ -6,12 +6,23 @@ from typing import Any
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.contact import RigidContact, flat
 from pliant.environment import (
-    Clock, Environment, Event, JointTargets, Observation, Reward, StepTargets, Termination, Velocity, events,
-    observations, rewards, terminations,
+    Clock,
+    Environment,
+    Event,
+    JointTargets,
+    Observation,
+    Reward,
+    StepTargets,
+    Termination,
+    Velocity,
+    events,
+    observations,
+    rewards,
+    terminations,
 )  # fmt: skip
-from pliant.checks import check
 from pliant.environment.curricula import PatchPlace, TerrainLevels
 from pliant.errors import LearningError
 from pliant.robot import Robot

@@ -246,7 +246,7 @@ def grid_shape(size: Any, spacing: Any, subject: str) -> tuple[int, int]:
     check_at_least("spacing", spacing, 0, strict=True, subject=subject)
     sides = [size, size] if is_real(size) else list(size) if isinstance(size, tuple | list | np.ndarray) else []
     is_right = len(sides) == 2 and all(is_real(s) and s >= spacing for s in sides)
-    takes = f"one or two numbers, not below the spacing, {spacing:g} m"
+    takes = f"one or two numbers, not below the spacing, {float(spacing):g} m"
     check("size", size, takes, is_right, subject=subject, error=ContactError)
     n, m = (round(s / spacing) + 1 for s in sides)
     check_count((n, m), spacing, subject)

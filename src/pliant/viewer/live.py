@@ -13,10 +13,10 @@ from pliant.errors import SimulationError
 from pliant.events import EventSimulation
 from pliant.plots.curves import column_groups
 from pliant.plots.figures import round_number
+from pliant.recording.source import Source
 from pliant.render.log_motion import forces_at_points
 from pliant.signatures import explained
 from pliant.simulation import Simulation
-from pliant.recording.source import Source
 from pliant.simulation.running import source_of, source_with
 from pliant.viewer.browser_scene import BrowserScene
 from pliant.viewer.controls import camera_panel, rolling_plot, show_panel, speed_choice
