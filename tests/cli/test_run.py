@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -85,6 +86,23 @@ def test_a_robot_that_stands(program, block: Path) -> None:
     np.testing.assert_allclose(log.q[:, 2], 0.1, rtol=0, atol=1e-6)
     weight = log.forces.reshape(len(log), -1, 3).sum(axis=1)[-1]
     np.testing.assert_allclose(weight, [0, 0, 3 * 9.81], rtol=0, atol=1e-4)
+
+
+def test_a_guess_about_the_base_says_how_to_get_the_other(program, block: Path) -> None:
+    """A URDF cannot say whether its base is free: legs make it so, and either way the output names the option."""
+
+    def about_base(*words: object) -> list[str]:
+        notes = program("run", *words, "--time", "0.01", "--json").json["notes"]
+        return [note for what, note in notes if what == "base"]
+
+    legged = Path("own.urdf")
+    shipped = resources.files("pliant").joinpath("catalogue", "urdf", "quadruped.urdf")
+    legged.write_text(shipped.read_text(encoding="utf-8"), encoding="utf-8")
+    assert about_base(legged) == ["free, since it has legs; --base fixed bolts it to the world"]
+    assert about_base(block) == ["bolted to the world, which the file leaves open; --base free lets it move"]
+    for base in ("fixed", "free"):
+        assert about_base(block, "--base", base) == []
+    assert about_base("pendulum") == []
 
 
 def test_height_slope_push_and_friction(program, block: Path) -> None:

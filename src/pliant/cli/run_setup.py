@@ -66,6 +66,8 @@ def run_setup(settings: Settings) -> RunSetup:
     loaded = _robot(settings)
     if any(finding.subject == BASE for finding in loaded.report):
         notes.append(("base", "free, since it has legs; --base fixed bolts it to the world"))
+    elif _may_be_free(loaded, settings):
+        notes.append(("base", "bolted to the world, which the file leaves open; --base free lets it move"))
     robot = _flexible(loaded, settings, notes)
     ground_name = settings.ground or ("flat" if robot.is_free else "none")
     file = ground_file(ground_name, settings)
@@ -81,6 +83,13 @@ def run_setup(settings: Settings) -> RunSetup:
     make = _event_driven if settings.event_driven else _time_stepping
     sim = make(settings, control, ground, q, v)
     return RunSetup(settings, origin(str(settings.robot)), sim, control, ground_name, notes)
+
+
+def _may_be_free(robot: Robot, settings: Settings) -> bool:
+    """Whether nobody said how the base of a URDF moves: not the user, and not a file that begins with the world."""
+    is_urdf = str(settings.robot).lower().endswith((".urdf", ".xacro"))
+    first = next(iter(robot.bodies.values()))
+    return is_urdf and settings.base is None and not robot.is_free and float(first.inertia.mass) > 0
 
 
 # ---- time
