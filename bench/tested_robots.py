@@ -153,7 +153,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     if left:
         out.append(
             f"*Not tried* are {sum(left)} robots with a free base, and the first steps of {len(left) - sum(left)}\n"
-            f"with a fixed one: of more than {MOST_DOFS} degrees of freedom, or because this run did not come so far.\n\n"
+            f"with a fixed one: of more than {MOST_DOFS} degrees of freedom, or since this run did not come so far.\n\n"
         )
     for package in PACKAGES:
         own = {name.partition(": ")[2]: about for name, about in results.items() if name.startswith(f"{package}: ")}

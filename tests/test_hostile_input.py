@@ -195,3 +195,16 @@ def test_no_warning_of_numpy_leaks_from_an_event_driven_run() -> None:
         sim.reset(q=q, v=v)
         with pytest.raises(SimulationError):
             sim.run(0.3)
+
+
+@pytest.mark.parametrize("shape", [
+    "<sphere><radius>1e300</radius></sphere>", "<capsule><radius>1e200</radius><length>1</length></capsule>",
+])  # fmt: skip
+def test_the_inertia_of_a_shape_beyond_all_numbers(tmp_path: Path, shape: str) -> None:
+    collision = f"<collision name='c'><geometry>{shape}</geometry></collision>"
+    path = tmp_path / "huge.sdf"
+    link = f"<link name='a'><inertial auto='true'/>{collision}</link>"
+    path.write_text(f"<sdf version='1.11'><model name='m'>{link}</model></sdf>")
+    robot = pliant.load(path)
+    assert robot.mass == 0
+    assert "beyond all numbers" in str(robot.report)

@@ -65,6 +65,9 @@ def shapes_inertia(shapes: tuple[Geometry, ...], density: float) -> tuple[Inerti
             found = _solid(shape, density)
         except PliantError as error:
             unread.append(str(error))
+            continue
+        if not all(math.isfinite(x) for x in (found.mass, *found.h, *found.J)):
+            unread.append(f"a {shape.kind} whose mass or inertia is beyond all numbers")
         else:
             total += found.transformed(shape.placement)
     is_some = is_constant(total.mass) and total.mass > 0
@@ -84,7 +87,7 @@ def _solid(shape: Geometry, density: float) -> Inertia:
         moments = [mass / 12 * (a * a + b * b) for a, b in ((y, z), (x, z), (x, y))]
     elif shape.kind == "sphere":
         (r,) = size
-        mass = density * 4 / 3 * math.pi * r**3
+        mass = density * 4 / 3 * math.pi * r * r * r
         moments = [0.4 * mass * r * r] * 3
     else:
         r, length = size
@@ -92,7 +95,7 @@ def _solid(shape: Geometry, density: float) -> Inertia:
         across = rod * (r * r / 4 + length * length / 12)
         along = rod * r * r / 2
         if shape.kind == "capsule":  # two half balls, whose centres are 3 r / 8 from their flat sides
-            ball = density * 4 / 3 * math.pi * r**3
+            ball = density * 4 / 3 * math.pi * r * r * r
             along += 0.4 * ball * r * r
             across += ball * (0.4 * r * r + length * length / 4 + 3 * length * r / 8)
         mass, moments = rod + ball, [across, across, along]
