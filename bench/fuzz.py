@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -145,11 +145,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 path = _keep(name, given.seed, outcome, given.keep)
                 print(f"{name} {outcome.number}: {outcome.outcome}: {outcome.problem[:120]} {outcome.place} -> {path}")
                 sys.stdout.flush()
-    print(f"\n{'target':<12}" + "".join(f"{what:>10}" for what in (*OUTCOMES, "slowest")))
+        # after each turn, so that a run that is ended has what it did until then
+        given.keep.mkdir(parents=True, exist_ok=True)
+        (given.keep / "table.txt").write_text(_table(totals), encoding="utf-8")
+    print(f"\n{_table(totals)}", end="")
+    return int(not all(own.is_clean for own in totals.values()))
+
+
+def _table(totals: Mapping[str, Findings]) -> str:
+    lines = [f"{'target':<12}" + "".join(f"{what:>10}" for what in (*OUTCOMES, "slowest"))]
     for name, own in totals.items():
         cells = "".join(f"{own.counts[what]:>10}" for what in OUTCOMES)
-        print(f"{name:<12}{cells}{own.slowest:>8.1f} s")
-    return int(not all(own.is_clean for own in totals.values()))
+        lines.append(f"{name:<12}{cells}{own.slowest:>8.1f} s")
+    return "\n".join(lines) + "\n"
 
 
 def _again(name: str, seed: int, number: int) -> int:

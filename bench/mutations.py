@@ -142,13 +142,16 @@ def _other_array(rng: np.random.Generator, content: bytes) -> bytes:
         lambda: array.astype(("i1", "c16", "U3", "?", "f2", "M8[s]")[rng.integers(6)]),
         lambda: array.reshape(-1),
         lambda: array[..., :-1] if array.ndim and array.shape[-1] else array,
-        lambda: np.full_like(array, (np.nan, np.inf, 1e300, -1, 0)[rng.integers(5)]),
+        lambda: np.full(array.shape, (np.nan, np.inf, 1e300, -1.0, 0.0)[rng.integers(5)]).astype(array.dtype),
         lambda: array[None],
         lambda: np.zeros((0,)),
     )
     changed = io.BytesIO()
-    with np.errstate(all="ignore"):
-        np.lib.format.write_array(changed, kinds[rng.integers(len(kinds))](), allow_pickle=False)
+    try:
+        with np.errstate(all="ignore"):
+            np.lib.format.write_array(changed, kinds[rng.integers(len(kinds))](), allow_pickle=False)
+    except (ValueError, OverflowError):  # such as texts that are no times
+        return mutated_bytes(rng, content)
     return changed.getvalue()
 
 

@@ -68,7 +68,8 @@ def explain(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         (function.__module__ or "").split(".")[1:2][0] if "." in function.__module__ else "", PliantError
     )
     pairs = list(_pairs(function, signature, bound.arguments))
-    for judge in (_misfit, _excess):
+    is_arithmetic = isinstance(error, TypeError) and "operand" in str(error)
+    for judge in (_misfit, _excess, *([_uncountable] if is_arithmetic else [])):
         for argument, value, hint in pairs:
             takes = judge(value, hint)
             if takes:
@@ -131,6 +132,11 @@ def _excess(value: Any, hint: Any) -> str:
     return ""
 
 
+def _uncountable(value: Any, hint: Any) -> str:
+    """What is taken, if a value cannot be multiplied, where anything was expected with which one can reckon."""
+    return "a number" if hint is Any and not hasattr(type(value), "__mul__") else ""
+
+
 def _is_finite(array: Any) -> bool:
     import numpy as np
 
@@ -173,7 +179,7 @@ def _fits_class(value: Any, kind: Any, inside: tuple[Any, ...]) -> bool:
     if kind in (int, float):
         return _is_number(value, kind)
     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
-        return _is_arraylike(value)
+        return _is_arraylike(value) and bool(getattr(value, "shape", isinstance(value, Sequence)))
     if kind is Callable or kind.__name__ == "Callable":
         return callable(value)
     if kind in (os.PathLike,):

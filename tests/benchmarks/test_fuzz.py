@@ -61,11 +61,30 @@ FOUND = (
     ("terrain.waves", {"amplitude": "right", "length": "right", "spacing": "a fraction"}),
     ("render.body_poses", {"robot": "right", "q": "dict of numbers"}),
     ("render.points_of_contacts", {"robot": "right", "q": "empty text"}),
+    ("render.points_of_contacts", {"robot": "right", "q": "right", "poses": "number of NumPy"}),
+    ("Terrain.patch_at", {"x": "array", "y": "list"}),
+    ("terrain.rough", {"rms": "right", "spacing": "a fraction"}),
+    ("analysis.bode", {"robot": "right", "q": "empty text"}),
+    ("Simulation.forces_of", {"data": "True"}),
+    ("Simulation.forces_of", {"data": "list"}),
+    ("analysis.bode", {"robot": "right", "u": "function"}),
+    ("analysis.bode", {"robot": "right", "frequencies": "text"}),
+    ("formats.PinocchioLayout", {"robot": "right", "model": "dict of numbers"}),
+    ("render.points_of_contacts", {"robot": "right", "q": "right", "poses": "empty array"}),
+    (
+        "contact.sliding_friction",
+        {
+            "normal": "function",
+            "slip": "array of 3 axes",
+            "friction": "dict of numbers",
+            "slip_speed": "dict of dicts",
+        },
+    ),
 )
 """Calls that raised something raw, until `bench.fuzz` found them."""
 
 
-@pytest.mark.parametrize(("label", "given"), FOUND, ids=[label for label, _ in FOUND])
+@pytest.mark.parametrize(("label", "given"), FOUND, ids=[f"{k}-{label}" for k, (label, _) in enumerate(FOUND)])
 def test_calls_that_were_found(label: str, given: dict[str, str]) -> None:
     found = attempt(_Given(NonsenseCalls(), (label, tuple(given.items()))), 0, 0)
     assert found.outcome in ("clean", "refused"), found

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.actuation.joint_forces import motor_torque
 from pliant.actuation.joint_springs import FlexibilityState, flexibility_names, flexibility_state
 from pliant.actuation.motor_memory import memory_fields
-from pliant.checks import check, check_at_least, check_known
+from pliant.checks import check, check_at_least, check_known, numbers
 from pliant.errors import PliantError
 from pliant.plots.curves import unit_of
 from pliant.plots.figures import COLORS, figure
@@ -167,7 +167,7 @@ def bode(
     _check_memory(robot)
     names = _outputs(robot, outputs, motor)
     w = _frequencies(frequencies, method)
-    q0 = np.array(robot.neutral() if q is None else q, dtype=float)
+    q0 = numbers("q", robot.neutral() if q is None else q, error=PliantError).copy()
     u0 = _controls(robot, q0, u)
     linear = _linear_model(model, q0, u0, names)
     k = list(robot.motors).index(motor.name)
@@ -366,7 +366,7 @@ def _outputs(robot: Robot, given: str | Sequence[str] | None, motor: Motor) -> l
 def _frequencies(given: Any, method: str) -> np.ndarray:
     if given is None:
         return np.geomspace(0.1, 1000, 200) if method == "linearization" else np.geomspace(1, 100, 48)
-    w = np.atleast_1d(np.asarray(given, dtype=float))
+    w = np.atleast_1d(numbers("frequencies", given, error=PliantError))
     is_right = w.ndim == 1 and len(w) > 0 and bool((np.isfinite(w) & (w > 0)).all())
     check("frequencies", given, "numbers above 0 [rad/s]", is_right, subject="bode", error=PliantError)
     return w
@@ -377,7 +377,7 @@ def _controls(robot: Robot, q0: np.ndarray, u: Any) -> np.ndarray:
         motors = robot.motors.values()
         holds = [m.law is None and m.control == "position" for m in motors]
         return np.array([q0[robot.q_slice(m.joint).start] if h else 0.0 for m, h in zip(motors, holds, strict=True)])
-    given = np.array(u, dtype=float)
+    given = numbers("u", u, error=PliantError).copy()
     if given.shape != (robot.nu,):
         problem, cure = f"bode: u has shape {given.shape}", f"it takes ({robot.nu},), one for each motor"
         raise PliantError(problem, subject="bode", field="u", cure=cure)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pliant.checks import check
 from pliant.errors import RobotError
 from pliant.robot import Robot
 from pliant.signatures import explained
@@ -37,6 +38,9 @@ class PinocchioLayout:
     """
 
     def __init__(self, robot: Robot, model: Model):
+        parts = ("nq", "nv", "names", "joints")
+        is_model = all(hasattr(model, part) for part in parts)
+        check("model", model, "a pinocchio.Model", is_model, subject="PinocchioLayout", error=RobotError)
         self._sizes = {"q": (robot.nq, int(model.nq)), "v": (robot.nv, int(model.nv))}
         own = {joint.name: joint for joint in robot.independent_joints if joint.kind.nv}
         # the first one, of the universe, has no sizes

@@ -279,6 +279,9 @@ def points_of_contacts(robot: Robot, q: Any, poses: np.ndarray | None = None) ->
     """
     poses = body_poses(robot, q) if poses is None else poses
     names, points = list(robot.bodies), robot.contact_points
+    if poses.shape[-3:] != (len(names), 4, 4):
+        cure = f"it takes (..., {len(names)}, 4, 4), as body_poses gives them"
+        raise RobotError(f"poses have shape {poses.shape}", subject=f"robot {robot.name!r}", field="poses", cure=cure)
     X = poses[..., [names.index(p.body) for p in points], :, :]
     centers = np.array([_point(p.center) for p in points]).reshape(-1, 3)
     found = np.einsum("...kij,kj->...ki", X[..., :3, :3], centers) + X[..., :3, 3]

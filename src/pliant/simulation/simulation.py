@@ -12,7 +12,7 @@ from pliant.actuation.body_forces import ExternalForce
 from pliant.actuation.disturbances import Disturbance
 from pliant.actuation.joint_springs import FlexibilityState, check_flexible
 from pliant.chance import check_seed
-from pliant.checks import check, chosen_robots, is_array, is_real, is_whole, row_numbers
+from pliant.checks import check, chosen_robots, is_array, is_real, is_whole, numbers, row_numbers
 from pliant.contact.ground import as_ground
 from pliant.contact.models import RigidContact, check_contact
 from pliant.errors import SimulationError, SimulationWarning, in_message
@@ -311,6 +311,10 @@ class Simulation(SimulationExports):
     @explained
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
+        data = numbers("data", data, self.dtype)
+        if data.shape[-1:] != self.data.shape[-1:]:
+            cure = f"its last axis has the {self.data.shape[-1]} numbers of a state"
+            raise SimulationError(f"data has shape {data.shape}", subject="forces_of", field="data", cure=cure)
         return self.model.by_contact(data[..., self.layout.span("impulses")]) / self.dt
 
     def note_divergences(self, quiet: bool = False) -> None:

@@ -233,7 +233,7 @@ def _platform(side: float, shape: tuple[int, int], spacing: float, subject: str)
     half = half_side(side, shape, spacing)
     if half > min(shape) - 1:
         size = (min(shape) - 1) * spacing
-        raise ContactError(bad_value("platform", side, f"at most the size, {size:g} m", subject))
+        raise ContactError(bad_value("platform", side, f"at most the size, {float(size):g} m", subject))
     return half
 
 

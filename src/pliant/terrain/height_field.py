@@ -153,7 +153,7 @@ class HeightField:
         inside = distance <= 0
         here = self.heights[inside]
         if not here.size:
-            raise ContactError(bad_value("side", side, f"at least the spacing, {self.spacing:g} m", "platform"))
+            raise ContactError(bad_value("side", side, f"at least the spacing, {float(self.spacing):g} m", "platform"))
         if (here == here[0]).all():
             return self
         # a share that rises and ends level

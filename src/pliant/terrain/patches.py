@@ -158,6 +158,11 @@ class Terrain:
         """Level and column of the patch at places in the world [m]; -1 and -1 off all patches."""
         first = self.origins[0, 0] - self.size / 2
         places = [numbers(name, c, error=ContactError) for name, c in (("x", x), ("y", y))]
+        try:
+            places = np.broadcast_arrays(*places)
+        except ValueError:
+            shapes = " and ".join(str(c.shape) for c in places)
+            raise ContactError(f"x and y of places have shapes {shapes}", subject="terrain", field="y") from None
         found = [np.floor((c - c0) / self.size) for c, c0 in zip(places, first, strict=False)]
         counts = self.levels, len(self.columns)
         # NaN is not within
@@ -248,7 +253,7 @@ def grid(
     check_at_least("spacing", spacing, 0, strict=True, subject="grid")
     check_at_least("size", size, 2 * spacing, subject="grid")
     check_at_least("platform", platform, spacing, subject="grid")
-    check("platform", platform, f"less than the size of a patch, {size:g} m", platform < size, subject="grid",
+    check("platform", platform, f"less than the size of a patch, {float(size):g} m", platform < size, subject="grid",
           error=ContactError)  # fmt: skip
     check_at_least("border", border, 0, subject="grid")
     check_seed(seed, subject="grid", error=ContactError)

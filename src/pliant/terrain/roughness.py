@@ -112,7 +112,7 @@ def fourier(spectrum: Spectrum, *, seed: int = 0, size: Any = SIZE, spacing: flo
     check_seed(seed, subject="fourier", error=ContactError)
     n, m = (k - 1 for k in grid_shape(size, spacing, "fourier"))
     if spectrum.shortest < 4 * spacing:
-        takes = f"{4 * spacing:g} m or more, four cells of the grid"
+        takes = f"{4 * float(spacing):g} m or more, four cells of the grid"
         raise ContactError(bad_value("shortest", spectrum.shortest, takes, "fourier"))
     i, j = np.fft.fftfreq(n, 1 / n)[:, None], np.fft.fftfreq(m, 1 / m)[None, :]
     a, b = n * spacing, m * spacing
