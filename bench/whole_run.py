@@ -22,7 +22,7 @@ BENCHMARKS = (
 WITH_JIMINY = ("contact", "flexible")
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "bench.json"
-_PACKAGES = ("numpy", "llvmlite", "pin", "mujoco")
+_PACKAGES = {"numpy": "numpy", "llvmlite": "llvmlite", "pin": "pin", "mujoco": "mujoco-core"}
 
 
 def measured(names: Sequence[str], *, is_short: bool = False, has_jiminy: bool = False) -> dict[str, Any]:
@@ -53,7 +53,9 @@ def measured(names: Sequence[str], *, is_short: bool = False, has_jiminy: bool =
 def about() -> dict[str, Any]:
     """When, on what and with what."""
     vectors = {64: "AVX-512", 32: "AVX"}.get(native.machine().vector_bytes, "128-bit vectors")
-    versions = {"python": platform.python_version()} | {name: metadata.version(name) for name in _PACKAGES}
+    versions = {"python": platform.python_version()} | {
+        name: metadata.version(package) for name, package in _PACKAGES.items()
+    }
     return {
         "date": date.today().isoformat(),
         "processor": f"{_processor()} ({native.machine().cpu}, {vectors})",

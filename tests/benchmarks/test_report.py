@@ -11,7 +11,7 @@ from bench.readme import PAGES, written
 from bench.readme_tables import BLOCKS
 from bench.report import CheckError, Report, failed, options_of
 from bench.timing import best_times
-from bench.whole_run import BENCHMARKS
+from bench.whole_run import BENCHMARKS, about
 
 ROOT = Path(__file__).parents[2]
 
@@ -153,3 +153,10 @@ def test_pages_have_each_block_once() -> None:
         page = (ROOT / path).read_text(encoding="utf-8")
         for name in BLOCKS:
             assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- /bench {name} -->") == (name in blocks)
+
+
+def test_a_run_says_on_what_it_was() -> None:
+    found = about()
+    assert set(found["versions"]) == {"python", "numpy", "llvmlite", "pin", "mujoco"}
+    assert all(text[0].isdigit() for text in found["versions"].values())
+    assert found["processor"] and found["cores"] >= 1
