@@ -252,6 +252,15 @@ def test_a_root_that_is_held() -> None:
     assert list(robot.contacts) == ["finger"]
 
 
+def test_a_body_that_a_sensor_feels_touches() -> None:
+    """As the torso of a humanoid in MJCF, which is neither an end nor the root."""
+    robot = chain("root", "cover", "arm", "finger").with_sensor("contact", ["arm", "cover"])
+    touching = with_default_contacts(robot, has_ground=True)
+    assert list(touching.contacts) == ["root", "finger", "arm", "cover"]
+    sim = pliant.Simulation(robot, ground=pliant.flat())
+    assert len(sim.contact_names) == 4
+
+
 def test_a_body_has_eight_points_at_most() -> None:
     places = [Transform(MatrixRotation.identity(), Vector(0.1 * k, 0.01 * k * k, 0)) for k in range(20)]
     tips = [Geometry("sphere", (0.01,), place) for place in places]

@@ -221,7 +221,7 @@ def _with_ends_and_root(robot: "Robot") -> "Robot":
 
 
 def _ends_and_root(robot: "Robot") -> list[str]:
-    """Bodies with collision geometry at the ends of the tree and at its root, if that moves."""
+    """Bodies with collision geometry at the ends of the tree and at its root, if that moves; and where sensors feel."""
     mechanism = robot.mechanism
     parts: dict[int, list[str]] = {}
     for name, body in robot.bodies.items():
@@ -237,4 +237,7 @@ def _ends_and_root(robot: "Robot") -> list[str]:
             chosen += [n for n in names if n == mechanism.links[i].body] or names
         elif i not in moving:
             chosen += [n for n in names if n not in carriers] or names
+    felt = [name for sensor in robot.sensors.values() if sensor.kind == "contact" for name in sensor.at]
+    able = {name for names in parts.values() for name in names}
+    chosen += [name for name in dict.fromkeys(felt) if name in able and name not in chosen]
     return chosen or [name for names in parts.values() for name in names]
