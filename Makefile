@@ -6,7 +6,7 @@ JOBS   ?= 2
 RUN    := .venv/bin/python
 QUIET  := --quiet --disable-pip-version-check
 
-.PHONY: help demo test processors aarch64 lint bench docs wheel release-check clean
+.PHONY: help demo test processors aarch64 lint bench docs wheel newcomer release-check clean
 
 help:
 	@echo "make demo    what Pliant does, in half a minute; leaves a run of a hopping robot in out/"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench   speed, next to Pinocchio, MuJoCo and Jiminy; a short run to try it: make SHORT=1 bench"
 	@echo "make docs    documentation as a site, in site/"
 	@echo "make wheel   the package, installed into an empty environment and tried there"
+	@echo "make newcomer a first hour from an empty environment: install, play, tutorials, a notebook, the docs' links and search"
 	@echo "make release-check   all that must hold before a release, in new environments"
 	@echo "make clean   remove what was built (not .venv)"
 
@@ -53,6 +54,9 @@ wheel: .venv/bin/python
 	$(RUN) -m venv build/wheel/venv
 	build/wheel/venv/bin/python -m pip install $(QUIET) build/wheel/*.whl
 	cd build/wheel && venv/bin/python -I ../../tests/installed.py
+
+newcomer: .venv/bin/python
+	$(RUN) tests/newcomer.py
 
 release-check: .venv/bin/python
 	$(RUN) tests/release_check.py

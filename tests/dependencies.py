@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "dependencies"
 
-EXTRAS = ("symbolic", "logs", "export", "plots", "view", "video", "qp", "gym", "onnx", "xacro")
+EXTRAS = ("symbolic", "logs", "export", "plots", "view", "video", "qp", "gym", "onnx", "xacro", "mjcf")
 
 SMOKE = {
     "": """
@@ -69,6 +69,12 @@ SMOKE = {
         policy.to_onnx(path); onnx.load(path)
     """,
     "xacro": "import xacrodoc",
+    "mjcf": """
+        import pathlib, pliant, tempfile
+        path = pathlib.Path(tempfile.mkdtemp()) / "ball.xml"
+        path.write_text("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
+        assert pliant.load(path).nv == 6
+    """,
 }
 
 
