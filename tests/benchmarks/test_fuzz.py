@@ -67,6 +67,7 @@ FOUND = (
     ("analysis.bode", {"robot": "right", "q": "empty text"}),
     ("Simulation.forces_of", {"data": "True"}),
     ("Simulation.forces_of", {"data": "list"}),
+    ("Log.plot_energy", {"start": "right", "size": "empty array"}),
     ("analysis.bode", {"robot": "right", "u": "function"}),
     ("analysis.bode", {"robot": "right", "frequencies": "text"}),
     ("formats.PinocchioLayout", {"robot": "right", "model": "dict of numbers"}),

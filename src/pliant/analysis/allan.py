@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.checks import check, check_at_least, is_real
 from pliant.errors import PliantError
-from pliant.plots.figures import COLORS, INK, figure
+from pliant.plots.figures import COLORS, INK, figure, size_of
 from pliant.recording.log import Log
 from pliant.signatures import explained
 
@@ -55,7 +55,7 @@ class Allan:
         Returns:
             The figure of matplotlib.
         """
-        with figure("allan(...).plot()", size or (5.6, 3.6), path=path, title=title, show=show) as made:
+        with figure("allan(...).plot()", size_of(size, (5.6, 3.6)), path=path, title=title, show=show) as made:
             axes = made.subplots()
             for k, name in enumerate(self.columns):
                 axes.loglog(self.times, self.deviation[:, k], color=COLORS[k % len(COLORS)], label=name)

@@ -14,7 +14,7 @@ from pliant.actuation.motor_memory import memory_fields
 from pliant.checks import check, check_at_least, check_known, numbers
 from pliant.errors import PliantError
 from pliant.plots.curves import unit_of
-from pliant.plots.figures import COLORS, figure
+from pliant.plots.figures import COLORS, figure, size_of
 from pliant.robot import Motor, Robot
 from pliant.scalar import Expr, Graph, sin
 from pliant.scalar.evaluation import interpret, tangents
@@ -92,7 +92,7 @@ class Bode:
         Returns:
             The Matplotlib figure.
         """
-        with figure("bode(...).plot()", size or (6.4, 4.8), path=path, title=title, show=show) as made:
+        with figure("bode(...).plot()", size_of(size, (6.4, 4.8)), path=path, title=title, show=show) as made:
             from matplotlib.ticker import MultipleLocator
 
             top, bottom = made.subplots(2, 1, sharex=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.checks import chosen_robots
 from pliant.errors import PliantError
-from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, pale
+from pliant.plots.figures import COLORS, GREY, INK, figure, label_axis, legend, pale, size_of
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 from pliant.signatures import explained
@@ -179,7 +179,7 @@ def plot_energy(log: Log, *, path, start, end, robot, title, size, show) -> Any:
     ledger = _thinned(energy_ledger(cut(log, start, end), robot))
     error = ledger.error
     heights = [1.9] if error is None else [1.9, 2.2, 0.7]
-    size = size or (7.0, sum(heights) + 0.7)
+    size = size_of(size, (7.0, sum(heights) + 0.7))
     with figure("log.plot_energy()", size, path=path, title=title, show=show) as made:
         axes = made.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         _stack(axes[0], ledger.t, {name: x for name, x in ledger.stored.items() if x.any()})

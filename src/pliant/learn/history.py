@@ -91,10 +91,10 @@ class History(Sequence[Row]):
             path: of a file to write: .svg, .pdf or .png.
             show: whether to open a window.
         """
-        from pliant.plots.figures import figure, legend, look
+        from pliant.plots.figures import figure, legend, look, size_of
 
         panels = [(name, self._matching(name, by)) for name in names or self._default_panels()]
-        size = size or (7.0, 1.5 * len(panels) + 0.75)
+        size = size_of(size, (7.0, 1.5 * len(panels) + 0.75))
         with figure("history.plot()", size, path=path, title=title, show=show) as made:
             axes = made.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
             for axis, (name, columns) in zip(axes, panels, strict=True):

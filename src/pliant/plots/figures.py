@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pliant.checks import check, numbers
 from pliant.errors import PliantError, needs
 from pliant.files.writing import whole_file
+
+_LARGEST = 600
+"""Of the sides of a figure [in], more than which takes gigabytes."""
 
 # Okabe and Ito's, in an order whose neighbours differ in lightness, too
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6d1f", "#5e4b9a")
@@ -58,6 +62,16 @@ def styled(what: str) -> Iterator[Any]:
 
     with mpl.rc_context({**_SETTINGS, "axes.prop_cycle": cycler(color=COLORS)}):
         yield mpl
+
+
+def size_of(given: Any, default: tuple[float, float]) -> tuple[float, float]:
+    """The size of a figure [in]: what is given, or the default for None."""
+    if given is None:
+        return default
+    found = numbers("size", given, error=PliantError)
+    is_size = found.shape == (2,) and bool(((found > 0) & (found <= _LARGEST)).all())
+    check("size", given, f"width and height in inches, up to {_LARGEST}", is_size, error=PliantError)
+    return float(found[0]), float(found[1])
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.checks import chosen_robots
 from pliant.errors import PliantError, unknown_name
 from pliant.plots.curves import unit_of
-from pliant.plots.figures import COLORS, GREY, figure, legend, look
+from pliant.plots.figures import COLORS, GREY, figure, legend, look, size_of
 from pliant.plots.time_plots import cut
 from pliant.recording.log import Log
 
@@ -28,7 +28,7 @@ def plot_phase(log: Log, *names, path, start, end, robots, events, title, size, 
     robot = None if log.source is None else log.source.robot
     wide = min(len(pairs), 3)
     high = -(-len(pairs) // wide)
-    size = size or (3.4 * wide + 0.4, 3.0 * high + 0.2)
+    size = size_of(size, (3.4 * wide + 0.4, 3.0 * high + 0.2))
     with figure("log.plot_phase()", size, path=path, title=title, show=show) as made:
         from matplotlib.lines import Line2D
 

@@ -11,7 +11,7 @@ import numpy as np
 from pliant.checks import check, chosen_robots, is_whole
 from pliant.errors import PliantError
 from pliant.plots.curves import Panel, default_channels, panels_of
-from pliant.plots.figures import COLORS, GREY, LINES, figure, label_axis, legend, look, pale
+from pliant.plots.figures import COLORS, GREY, LINES, figure, label_axis, legend, look, pale, size_of
 from pliant.recording.log import Log
 
 # entries of a curve beyond which only the least and the greatest of each part are drawn
@@ -46,7 +46,7 @@ def plot(log: Log, *channels, path, start, end, robots, most, bands, events, tit
         touching = contact_spans(log, chosen[0] if chosen else None)
     strip = touching if len(touching) > 1 else {}
     heights = [0.16 * len(strip) + 0.12] * bool(strip) + [1.35] * len(panels)
-    with figure("log.plot()", size or (7.0, sum(heights) + 0.75), path=path, title=title, show=show) as made:
+    with figure("log.plot()", size_of(size, (7.0, sum(heights) + 0.75)), path=path, title=title, show=show) as made:
         axes = list(made.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
         if strip:
             _draw_strip(axes[0], strip)
