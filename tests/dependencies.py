@@ -61,7 +61,7 @@ SMOKE = {
         from pliant.constrained import unilateral_impact
         import daqp
     """,
-    "gym": "import gymnasium, pliant.tasks.gym; gymnasium.make('pliant/cartpole-balance')",
+    "gym": "import gymnasium, pliant.tasks.gym; gymnasium.make('Pliant/cartpole-balance-v0')",
     "onnx": """
         import onnx, pathlib, tempfile, pliant
         policy = pliant.tasks.trained("cartpole-balance")
