@@ -33,7 +33,7 @@ from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, ne
 from pliant.simulation.contact_memory import memories_on_rows
 from pliant.simulation.model import StepModel
 from pliant.simulation.step_factor import factor_of
-from pliant.simulation.step_program import Record, StepProgram, any_of, is_together, poses_of, touches_of
+from pliant.simulation.step_program import Record, StepProgram, any_of, largest_known, is_together, poses_of, touches_of
 from pliant.spatial import Vector
 
 # iterations over penetrations; they need not be exact, what is left goes in the next step
@@ -60,6 +60,10 @@ _GROWTH = 4
 
 # iterations without friction, of a step that failed
 _FRICTIONLESS = 100
+
+# the longest way of a joint in a step to take back penetrations: where it hardly moves a contact along its
+# normal, what moves the contact a little leads anywhere [rad or m]
+_FARTHEST = 0.05
 
 # joints further beyond their limits than this are brought back [rad or m]
 _BEYOND = 1e-9
@@ -379,4 +383,10 @@ def correct_positions(step: StepProgram) -> None:
 
                 with step.only_if(f"near {k}"):
                     step.add(corrected, k)
-        step.add(lambda m, ldl, shift: {"shift": factor_of(m, ldl).velocity(shift)})
+
+        def limited(m: StepModel, ldl, shift):
+            way = factor_of(m, ldl).velocity(shift)
+            longest = largest_known([abs(x) for x in way]) * m.dt
+            return {"shift": [x * (_FARTHEST / maximum(longest, _FARTHEST)) for x in way]}
+
+        step.add(limited)
