@@ -212,7 +212,7 @@ def _check_energy(step: StepProgram) -> None:
         lower = []
         for k, part in enumerate(target):
             touches = touches_of(motion, k)
-            depth = common_depth([t.gap for t in touches], m.shallow)
+            depth = common_depth([t.gap for t in touches], m.shallow(k))
             means = [mean_of(t.gap, m.dt, t.bend, depth) for t in touches]
             lower.append([select(gains, mean, x) for mean, x in zip(means, part, strict=True)])
         again = {"target": lower, "landed": [select(gains, 0, landed[0])]}

@@ -295,10 +295,10 @@ class StepModel:
         """Whether there are contacts to iterate over."""
         return bool(self.groups)
 
-    @property
-    def shallow(self) -> float:
-        """So deep may all contacts of a body go where one of them is [m]."""
-        return SHALLOW[self.precision]
+    def shallow(self, k: int) -> float:
+        """So deep may all contacts of group k go where one of them is [m]; those of round shapes wander."""
+        is_plain = self.is_rigid and not self.groups[k].turning and not self.has_round_shapes
+        return SHALLOW[self.precision] if is_plain else 0
 
     @cached_property
     def has_endgame(self) -> bool:

@@ -311,7 +311,8 @@ class Simulation(SimulationExports):
     @explained
     def forces_of(self, data: np.ndarray) -> np.ndarray:
         """Forces at the contacts, of the numbers of states: (..., size) -> (..., contacts, 3)."""
-        data = numbers("data", data, self.dtype)
+        dtype = getattr(data, "dtype", None)
+        data = numbers("data", data, dtype if dtype in (np.float32, np.float64) else self.dtype)
         if data.shape[-1:] != self.data.shape[-1:]:
             cure = f"its last axis has the {self.data.shape[-1]} numbers of a state"
             raise SimulationError(f"data has shape {data.shape}", subject="forces_of", field="data", cure=cure)

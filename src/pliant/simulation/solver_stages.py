@@ -87,7 +87,7 @@ def find_contacts(step: StepProgram) -> None:
             if group.is_elastic:
                 means = [a.mean for a in asked_of(m, k, rows, start, approach, gained, plastic)]
             else:
-                depth = common_depth([t.gap for t in touches], m.shallow)
+                depth = common_depth([t.gap for t in touches], m.shallow(k))
                 means = [mean_of(t.gap, m.dt, t.bend, depth) for t in touches]
             # at the end of a step in which something lands, contacts ask for something else
             targets = [select(equal(landed[0], 0), a, b) for a, b in zip(means, target, strict=True)]
@@ -109,8 +109,8 @@ def asked_of(
     if group.is_elastic:
         group = replace(group, restitution=tuple(select(equal(plastic[0], 0), e, 0) for e in group.restitution))
     if not m.is_elastic:
-        return arrivals(group, rows, start, start, [0] * len(start), m.dt, m.shallow)
-    return arrivals(group, rows, start, approach, gained, m.dt, m.shallow)
+        return arrivals(group, rows, start, start, [0] * len(start), m.dt, m.shallow(k))
+    return arrivals(group, rows, start, approach, gained, m.dt, m.shallow(k))
 
 
 def go_on_from_here(step: StepProgram) -> None:
