@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -102,7 +103,9 @@ def test_long_work_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = terminal(monkeypatch, patience=0.001)
     with working("equations of leg [1]", hint="simplify=False (--raw) is quicker") as begin:
         begin("tidying M")
-        assert stream.written.wait(30)
+        end = time.monotonic() + 30
+        while "tidying M" not in stream.text and time.monotonic() < end:
+            time.sleep(0.01)  # the first lines may have come before
     assert "equations of leg [1]: tidying M, 0 s; simplify=False (--raw) is quicker" in stream.text
     assert stream.getvalue().endswith("\x1b[1A\x1b[2K"), "the line is erased"
 

@@ -142,9 +142,9 @@ def solved(robot: Robot, q, v, tau, q1, v1, impulses) -> Solved:
         left = np.maximum(np.abs(rest + DT * (bias((v + mean) / 2) - lag)) - DT * np.sum(slope, axis=0), 0)
     gap = gaps(robot, q)
     # one that touches closes its gap, with g dt at most; one that has approached and lands stops; one that has not
-    # closes its gap; any other is free at the end of the step. All of a body go as deep as the deepest is, to 2 um
-    bodies = np.array([p.body for p in robot.contact_points])
-    depth = np.array([np.clip(gap[bodies == body].min(), -2e-6, 0) for body in bodies])
+    # closes its gap; any other is free at the end of the step. All of the trunk go as deep as the deepest is, to 2 um
+    trunk = np.array([p.body == next(iter(robot.bodies)) for p in robot.contact_points])
+    depth = np.where(trunk, np.clip(gap[trunk].min(), -2e-6, 0), 0)
     touching = -np.minimum(np.maximum(gap - depth, 0) / DT, 10 * DT)
     pushing = np.where((J @ v)[:, 2] < -10 * DT, 0, -(gap - depth) / DT)
     target = np.where(gap <= NEAR, touching, np.where(impulses[:, 2] > 0, pushing, -np.inf))

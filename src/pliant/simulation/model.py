@@ -25,7 +25,7 @@ from pliant.contact.touching import Group, contact_groups
 from pliant.dynamics.articulated_factor import is_recursion_cheaper
 from pliant.dynamics.joint_space_inertia import mass_matrix
 from pliant.errors import SimulationError
-from pliant.robot import Motor, Robot, Spherical
+from pliant.robot import Free, Motor, Robot, Spherical
 from pliant.scalar import Scalar, Scalars
 from pliant.sensors.readings import Reader, readers_of
 from pliant.simulation.holds import HeldTouch, Holds
@@ -296,8 +296,13 @@ class StepModel:
         return bool(self.groups)
 
     def shallow(self, k: int) -> float:
-        """So deep may all contacts of group k go where one of them is [m]; those of round shapes wander."""
-        is_plain = self.is_rigid and not self.groups[k].turning and not self.has_round_shapes
+        """So deep may all contacts of group k go where one of them is [m]: of a body that floats, without round shapes.
+
+        What hangs on joints is held by their laws, too, and contacts of round shapes wander.
+        """
+        group, links = self.groups[k], self.robot.mechanism.links
+        floats = any(i >= 0 and isinstance(links[i].kind, Free) for i in (group.a, group.b))
+        is_plain = self.is_rigid and floats and not group.turning and not self.has_round_shapes
         return SHALLOW[self.precision] if is_plain else 0
 
     @cached_property
