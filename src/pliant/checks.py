@@ -15,15 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.errors import (
-    ContactError,
-    Fault,
-    PliantError,
-    RobotError,
-    SimulationError,
-    TraceError,
-    bad_value,
-    own_place,
-    unknown_name,
+    ContactError, Fault, PliantError, RobotError, SimulationError, TraceError, bad_value, own_place, unknown_name,
 )  # fmt: skip
 from pliant.scalar import Expr, Scalar, is_constant
 

@@ -1,26 +1,8 @@
 """Functions of a scalar of any kind: float, NumPy array, SymPy expression or traced scalar."""
 
 from pliant.scalar import (
-    abs,
-    acos,
-    asin,
-    atan2,
-    both,
-    cos,
-    either,
-    equal,
-    exp,
-    floor,
-    log,
-    maximum,
-    minimum,
-    mod,
-    negation,
-    round,
-    select,
-    sin,
-    sqrt,
-    tan,
+    abs, acos, asin, atan2, both, cos, either, equal, exp, floor, log, maximum, minimum, mod, negation, round,
+    select, sin, sqrt, tan,
 )  # fmt: skip
 
 __all__ = [

@@ -20,21 +20,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from pliant.actuation.joint_springs import (
-    PLAIN,
-    SpringFunctions,
-    damper_force,
-    spring_energy,
-    spring_force,
-    spring_with_backlash,
+    PLAIN, SpringFunctions, damper_force, spring_energy, spring_force, spring_with_backlash,
 )  # fmt: skip
 from pliant.actuation.motor_friction import friction_level, has_bristles
 from pliant.actuation.shafts import Shaft, shaft_of, shafts_of
 from pliant.actuation.windings import (
-    current_after,
-    has_voltage_limit,
-    is_infinite,
-    torque_limit,
-    torque_per_current,
+    current_after, has_voltage_limit, is_infinite, torque_limit, torque_per_current,
 )  # fmt: skip
 from pliant.checks import is_zero, users_function
 from pliant.errors import PliantError

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pliant.cli.sources import (
-    Base,
-    Packages,
-    RobotName,
-    Xacro,
-    XacroArguments,
-    is_log,
-    load_robot,
-    loose_base,
-    open_log,
-    origin,
+    Base, Packages, RobotName, Xacro, XacroArguments, is_log, load_robot, loose_base, open_log, origin,
 )  # fmt: skip
 from pliant.cli.terminal import Json, number, print_json, print_pairs, print_rich, print_table, say, size
 from pliant.errors import PliantError, bad_value

@@ -10,13 +10,7 @@ import numpy as np
 
 from pliant.checks import check_at_least, check_friction, check_one_of
 from pliant.constrained.constraints import (
-    AXES,
-    Constraint,
-    Contacts,
-    constraints_of,
-    contact_bias,
-    contact_jacobian,
-    row_count,
+    AXES, Constraint, Contacts, constraints_of, contact_bias, contact_jacobian, row_count,
 )  # fmt: skip
 from pliant.dynamics.articulated_body import forward_dynamics
 from pliant.dynamics.joint_space_inertia import mass_matrix

@@ -5,12 +5,7 @@ from pliant.contact.ground import Ground, as_ground, flat, height_map, slope, st
 from pliant.contact.ground_faces import GroundTouch
 from pliant.contact.law_checks import check_law
 from pliant.contact.models import (
-    CompliantContact,
-    ContactLaw,
-    HuntCrossley,
-    RigidContact,
-    SpringDamper,
-    sliding_friction,
+    CompliantContact, ContactLaw, HuntCrossley, RigidContact, SpringDamper, sliding_friction,
 )  # fmt: skip
 
 __all__ = [

@@ -19,14 +19,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pliant.contact.constraint_rows import (
-    Columns,
-    Record,
-    eliminated,
-    point_columns,
-    relative,
-    support_of,
-    tangents_of,
-    turn_columns,
+    Columns, Record, eliminated, point_columns, relative, support_of, tangents_of, turn_columns,
 )  # fmt: skip
 from pliant.contact.loops import Basis, closed_basis
 from pliant.dynamics.kinematics import LinkMotion

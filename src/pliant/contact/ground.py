@@ -14,30 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.checks import (
-    check,
-    check_at_least,
-    check_finite,
-    check_friction,
-    check_restitution,
-    function_name,
-    is_whole,
+    check, check_at_least, check_finite, check_friction, check_restitution, function_name, is_whole,
 )  # fmt: skip
 from pliant.contact.ground_faces import Faces, GroundTouch, MapFaces, StairFaces, corner_heights, nearest_of
 from pliant.errors import ContactError, TraceError, bad_value
 from pliant.scalar import (
-    Expr,
-    Graph,
-    Scalar,
-    Scalars,
-    Table,
-    cos,
-    floor,
-    is_constant,
-    maximum,
-    minimum,
-    sin,
-    sqrt,
-    tan,
+    Expr, Graph, Scalar, Scalars, Table, cos, floor, is_constant, maximum, minimum, sin, sqrt, tan,
 )  # fmt: skip
 from pliant.scalar.evaluation import interpret, nodes_of, tangents
 from pliant.scalar.formulas import Formula

@@ -13,22 +13,8 @@ from typing import NamedTuple
 
 from pliant.errors import ContactError
 from pliant.scalar import (
-    Scalar,
-    Scalars,
-    Table,
-    abs,
-    both,
-    cos,
-    either,
-    floor,
-    is_constant,
-    lookup,
-    maximum,
-    minimum,
-    negation,
-    select,
-    sin,
-    sqrt,
+    Scalar, Scalars, Table, abs, both, cos, either, floor, is_constant, lookup, maximum, minimum, negation, select,
+    sin, sqrt,
 )  # fmt: skip
 from pliant.spatial import Vector
 

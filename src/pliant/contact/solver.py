@@ -24,16 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pliant.contact.constraint_rows import (
-    Columns,
-    Response,
-    dot,
-    eliminated,
-    moved,
-    point_columns,
-    relative,
-    row_matrix,
-    scaled,
-    tangents_of,
+    Columns, Response, dot, eliminated, moved, point_columns, relative, row_matrix, scaled, tangents_of,
     turn_columns,
 )  # fmt: skip
 from pliant.contact.coulomb import impulse_at, inverse_of, sliding, unless_sliding

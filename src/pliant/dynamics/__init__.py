@@ -10,25 +10,13 @@ from pliant.dynamics.articulated_body import forward_dynamics, mass_matrix_solut
 from pliant.dynamics.coriolis import coriolis_matrix
 from pliant.dynamics.derivatives import InverseDerivatives, inverse_dynamics_derivatives, jacobian
 from pliant.dynamics.energy_and_momentum import (
-    Energy,
-    center_of_mass,
-    center_of_mass_jacobian,
-    center_of_mass_velocity,
-    centroidal_matrix,
-    centroidal_momentum,
-    centroidal_momentum_rate,
-    energy,
-    kinetic_energy,
-    potential_energy,
+    Energy, center_of_mass, center_of_mass_jacobian, center_of_mass_velocity, centroidal_matrix,
+    centroidal_momentum, centroidal_momentum_rate, energy, kinetic_energy, potential_energy,
 )  # fmt: skip
 from pliant.dynamics.functions import RobotFunction, compile, robot_function
 from pliant.dynamics.joint_space_inertia import mass_matrix, mass_matrix_inverse
 from pliant.dynamics.kinematics import (
-    frame_acceleration,
-    frame_jacobian,
-    frame_jacobian_rate,
-    frame_pose,
-    frame_velocity,
+    frame_acceleration, frame_jacobian, frame_jacobian_rate, frame_pose, frame_velocity,
 )  # fmt: skip
 from pliant.dynamics.newton_euler import bias_forces, gravity_forces, inverse_dynamics
 from pliant.dynamics.projected_newton_euler import ProjectedEquations, projected_newton_euler

@@ -6,18 +6,7 @@ from typing import Any
 
 from pliant.errors import RobotError
 from pliant.robot import (
-    Continuous,
-    Finding,
-    Free,
-    Helical,
-    JointKind,
-    Limits,
-    Planar,
-    Prismatic,
-    Report,
-    Revolute,
-    Robot,
-    RobotBuilder,
+    Continuous, Finding, Free, Helical, JointKind, Limits, Planar, Prismatic, Report, Revolute, Robot, RobotBuilder,
     Spherical,
 )  # fmt: skip
 from pliant.signatures import explained

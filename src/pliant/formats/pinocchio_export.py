@@ -9,14 +9,7 @@ from pliant.errors import RobotError
 from pliant.formats.export_losses import losses, plain
 from pliant.formats.pinocchio_layout import PinocchioLayout
 from pliant.robot import (
-    Finding,
-    Helical,
-    Joint,
-    JointKind,
-    Planar,
-    Prismatic,
-    Report,
-    Robot,
+    Finding, Helical, Joint, JointKind, Planar, Prismatic, Report, Robot,
 )  # fmt: skip
 from pliant.robot.joints import coordinate_axis
 from pliant.robot.mechanism import lead

@@ -16,18 +16,7 @@ from pliant.formats.legs import base_finding, guessed_base
 from pliant.formats.missing_inertia import DENSITY, with_estimates
 from pliant.meshes import MeshFile
 from pliant.robot import (
-    Continuous,
-    Fixed,
-    Free,
-    Geometry,
-    JointKind,
-    Limits,
-    Mimic,
-    Planar,
-    Prismatic,
-    Report,
-    Revolute,
-    Robot,
+    Continuous, Fixed, Free, Geometry, JointKind, Limits, Mimic, Planar, Prismatic, Report, Revolute, Robot,
     RobotBuilder,
 )  # fmt: skip
 from pliant.signatures import explained

@@ -11,18 +11,7 @@ from pliant.formats.export_losses import losses, plain
 from pliant.formats.exported import Exported
 from pliant.meshes import MeshFile
 from pliant.robot import (
-    Continuous,
-    Finding,
-    Fixed,
-    Free,
-    Geometry,
-    Helical,
-    Joint,
-    Mimic,
-    Prismatic,
-    Report,
-    Revolute,
-    Robot,
+    Continuous, Finding, Fixed, Free, Geometry, Helical, Joint, Mimic, Prismatic, Report, Revolute, Robot,
     Spherical,
 )  # fmt: skip
 from pliant.spatial import Inertia, Transform, rpy_from_matrix

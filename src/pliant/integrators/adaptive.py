@@ -28,14 +28,7 @@ from pliant.compiler import Block, Kernel, Loop, Program
 from pliant.errors import PliantError, bad_value
 from pliant.integrators.dense import Chart, DenseSolution, Segment
 from pliant.integrators.runge_kutta import (
-    DORMAND_PRINCE,
-    Acceleration,
-    Manifold,
-    Settle,
-    Stage,
-    WithMemory,
-    combination,
-    explicit_step,
+    DORMAND_PRINCE, Acceleration, Manifold, Settle, Stage, WithMemory, combination, explicit_step,
 )  # fmt: skip
 from pliant.robot import Robot
 from pliant.scalar import Scalar, abs, both, either, exp, is_constant, log, maximum, minimum, negation, select, sqrt

@@ -22,13 +22,7 @@ from pliant.learn.normaliser import Normaliser
 from pliant.learn.policy import Policy
 from pliant.learn.settings import EvolveSettings
 from pliant.learn.states import (
-    NotFiniteError,
-    copied,
-    failure,
-    generator,
-    generator_words,
-    policy_of,
-    set_generator,
+    NotFiniteError, copied, failure, generator, generator_words, policy_of, set_generator,
 )  # fmt: skip
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.tape import Tape, zeros

@@ -16,13 +16,7 @@ from pliant.learn.policy import Policy
 from pliant.learn.rollout import Rollout, mirror_of
 from pliant.learn.settings import PpoSettings
 from pliant.learn.states import (
-    NotFiniteError,
-    copied,
-    failure,
-    generator,
-    generator_words,
-    policy_of,
-    set_generator,
+    NotFiniteError, copied, failure, generator, generator_words, policy_of, set_generator,
 )  # fmt: skip
 from pliant.learn.stopwatch import Stopwatch
 from pliant.learn.surrogate import Gradient, Loss, Samples

@@ -16,19 +16,7 @@ from pliant.dynamics.kinematics import link_poses
 from pliant.errors import PliantError, RobotError, bad_value
 from pliant.meshes.surfaces import distinct_rows
 from pliant.render.shapes import (
-    Mesh,
-    along,
-    box,
-    capsule,
-    clustered,
-    creased,
-    cylinder,
-    joined,
-    moved,
-    moved_together,
-    normals,
-    sphere,
-    torus,
+    Mesh, along, box, capsule, clustered, creased, cylinder, joined, moved, moved_together, normals, sphere, torus,
 )  # fmt: skip
 from pliant.robot import Body, ContactShape, Geometry, Robot
 from pliant.robot.contacts import points_of

@@ -6,21 +6,8 @@ from pliant.robot.joints import Continuous, Fixed, Free, Helical, JointKind, Pla
 from pliant.robot.kinematic_tree import KinematicTree
 from pliant.robot.mechanism import Link, Mechanism
 from pliant.robot.model import (
-    Body,
-    Closure,
-    Finding,
-    Flexibility,
-    Frame,
-    FrameSpring,
-    Geometry,
-    Joint,
-    Limits,
-    MeshSource,
-    Mimic,
-    Motor,
-    MotorLaw,
-    Named,
-    Report,
+    Body, Closure, Finding, Flexibility, Frame, FrameSpring, Geometry, Joint, Limits, MeshSource, Mimic, Motor,
+    MotorLaw, Named, Report,
 )  # fmt: skip
 from pliant.robot.robot import Robot
 

@@ -8,32 +8,12 @@ from pliant.checks import as_scalar, check_at_least, check_finite, check_name, c
 from pliant.errors import Fault, RobotError, unknown_name
 from pliant.robot.joints import KINDS, Fixed, Free, JointKind, Scalars
 from pliant.robot.model import (
-    WORLD,
-    Body,
-    Finding,
-    Frame,
-    Geometry,
-    Joint,
-    Limits,
-    Mimic,
-    Motor,
-    Named,
-    Outcome,
-    Report,
-    depth_first,
+    WORLD, Body, Finding, Frame, Geometry, Joint, Limits, Mimic, Motor, Named, Outcome, Report, depth_first,
     parents_first,
 )  # fmt: skip
 from pliant.robot.part_checks import (
-    check_motor,
-    crossed_limits,
-    impossible_inertia,
-    motor_values,
-    normalised_axis,
-    placement,
-    repaired_inertia,
-    vector,
-    with_values,
-    wrong,
+    check_motor, crossed_limits, impossible_inertia, motor_values, normalised_axis, placement, repaired_inertia,
+    vector, with_values, wrong,
 )  # fmt: skip
 from pliant.robot.robot import Robot
 from pliant.scalar import Scalar

@@ -21,17 +21,7 @@ from pliant.errors import Call, RobotError, bad_value, unknown_name
 from pliant.robot.cutting import share_inertia, split_inertia
 from pliant.robot.joints import Continuous, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from pliant.robot.model import (
-    WORLD,
-    Body,
-    Finding,
-    Flexibility,
-    Frame,
-    Geometry,
-    Joint,
-    Named,
-    Report,
-    depth_first,
-    parents_first,
+    WORLD, Body, Finding, Flexibility, Frame, Geometry, Joint, Named, Report, depth_first, parents_first,
 )  # fmt: skip
 from pliant.robot.part_checks import impossible_inertia, normalised_axis, vector, with_values, wrong
 from pliant.scalar import Scalar, is_constant

@@ -24,27 +24,13 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.robot.exponential import (
-    planar_exponential,
-    planar_logarithm,
-    pose_exponential,
-    pose_logarithm,
-    pose_rate,
-    turn_exponential,
+    planar_exponential, planar_logarithm, pose_exponential, pose_logarithm, pose_rate, turn_exponential,
     turn_logarithm,
 )  # fmt: skip
 from pliant.scalar import Scalar, cos, is_constant, sin, sqrt
 from pliant.spatial import (
-    AxisRotation,
-    Force,
-    Matrix3,
-    MatrixRotation,
-    Motion,
-    Rotation,
-    Transform,
-    Vector,
-    quaternion_product,
-    rotation_about,
-    rotation_from_quaternion,
+    AxisRotation, Force, Matrix3, MatrixRotation, Motion, Rotation, Transform, Vector, quaternion_product,
+    rotation_about, rotation_from_quaternion,
 )  # fmt: skip
 
 Scalars = Sequence[Scalar] | np.ndarray

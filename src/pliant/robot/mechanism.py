@@ -22,15 +22,7 @@ from pliant.robot.joints import ROUNDING, Fixed, Free, JointKind, Scalars, Spin,
 from pliant.robot.model import WORLD, Body, Frame, Geometry, Joint, Motor, Named
 from pliant.scalar import Scalar, is_constant
 from pliant.spatial import (
-    AxisRotation,
-    Inertia,
-    Matrix3,
-    MatrixRotation,
-    Rotation,
-    Steps,
-    Symmetric3,
-    Transform,
-    Vector,
+    AxisRotation, Inertia, Matrix3, MatrixRotation, Rotation, Steps, Symmetric3, Transform, Vector,
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.checks import (
-    as_scalar,
-    check,
-    check_at_least,
-    check_callable,
-    check_finite,
-    check_known,
-    check_one_of,
-    check_share,
-    entries,
-    is_sequence,
-    is_zero,
-    numbers,
-    one_for_each,
-    per_entry,
+    as_scalar, check, check_at_least, check_callable, check_finite, check_known, check_one_of, check_share, entries,
+    is_sequence, is_zero, numbers, one_for_each, per_entry,
 )  # fmt: skip
 from pliant.errors import Call, Fault, PliantError, RobotError, bad_value
 from pliant.robot.joints import JointKind, Scalars, snapped

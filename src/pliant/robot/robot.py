@@ -19,13 +19,7 @@ from pliant.robot.kinematic_tree import KinematicTree
 from pliant.robot.mechanism import Mechanism
 from pliant.robot.model import WORLD, Closure, Flexibility, Frame, FrameSpring, Joint, Motor, Named, Report
 from pliant.robot.part_checks import (
-    check_motor,
-    check_spring,
-    checked_closure,
-    edited_joint,
-    motor_values,
-    placement,
-    transmission_couplings,
+    check_motor, check_spring, checked_closure, edited_joint, motor_values, placement, transmission_couplings,
     with_motors,
 )  # fmt: skip
 from pliant.robot.sensor_options import with_sensor, with_sensors

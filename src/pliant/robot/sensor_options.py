@@ -6,15 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from pliant.checks import (
-    as_scalar,
-    check,
-    check_at_least,
-    check_finite,
-    check_known,
-    check_name,
-    check_one_of,
-    is_sequence,
-    is_zero,
+    as_scalar, check, check_at_least, check_finite, check_known, check_name, check_one_of, is_sequence, is_zero,
     per_entry,
 )  # fmt: skip
 from pliant.errors import RobotError, bad_value

@@ -17,23 +17,8 @@ from typing import NamedTuple
 from pliant.contact.ground import Ground
 from pliant.contact.ground_faces import StairFaces
 from pliant.scalar import (
-    Expr,
-    Graph,
-    Scalar,
-    Scalars,
-    abs,
-    both,
-    cos,
-    either,
-    equal,
-    floor,
-    is_constant,
-    maximum,
-    minimum,
-    negation,
-    select,
-    sin,
-    sqrt,
+    Expr, Graph, Scalar, Scalars, abs, both, cos, either, equal, floor, is_constant, maximum, minimum, negation,
+    select, sin, sqrt,
 )  # fmt: skip
 from pliant.scalar.evaluation import nodes_of, tangents
 from pliant.spatial import Vector

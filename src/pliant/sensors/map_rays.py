@@ -21,21 +21,8 @@ import numpy as np
 from pliant.contact.ground import Ground
 from pliant.contact.ground_faces import MapFaces, corner_heights
 from pliant.scalar import (
-    Scalar,
-    Scalars,
-    Table,
-    abs,
-    both,
-    either,
-    equal,
-    floor,
-    is_constant,
-    lookup,
-    maximum,
-    minimum,
-    negation,
-    select,
-    sqrt,
+    Scalar, Scalars, Table, abs, both, either, equal, floor, is_constant, lookup, maximum, minimum, negation,
+    select, sqrt,
 )  # fmt: skip
 from pliant.sensors.ground_rays import BEYOND, TINY, GroundRay, Ray, away_from_zero, clamped, met
 

@@ -20,14 +20,7 @@ from pliant.errors import TraceError
 from pliant.robot import Robot
 from pliant.scalar import Expr, Scalar, Scalars, Table, equal, is_constant, maximum, minimum, select
 from pliant.sensors.ground_rays import (
-    RESOLUTION,
-    GroundRay,
-    PlaneRay,
-    Ray,
-    SearchedRay,
-    StairRay,
-    away_from_zero,
-    met,
+    RESOLUTION, GroundRay, PlaneRay, Ray, SearchedRay, StairRay, away_from_zero, met,
 )  # fmt: skip
 from pliant.sensors.map_rays import MapRay
 from pliant.sensors.shape_rays import robot_distance

@@ -31,14 +31,7 @@ from pliant.dynamics.articulated_coriolis import CoriolisRecursion
 from pliant.dynamics.energy_and_momentum import kinetic_energy
 from pliant.dynamics.gyroscopic import held_centers
 from pliant.dynamics.implicit_coriolis import (
-    SOLUTIONS,
-    CoriolisMatrix,
-    change_in_fast_motion,
-    dot,
-    drift_of,
-    half_way,
-    impulses_but_turning,
-    slowed,
+    SOLUTIONS, CoriolisMatrix, change_in_fast_motion, dot, drift_of, half_way, impulses_but_turning, slowed,
     smaller_share,
 )  # fmt: skip
 from pliant.dynamics.joint_space_inertia import composite_inertia

@@ -13,18 +13,8 @@ from pliant.actuation.joint_forces import Drive, bristles, drives
 from pliant.actuation.shafts import Shaft, shaft_of
 from pliant.contact.constraint_rows import bounds_of
 from pliant.contact.joint_laws import (
-    backlash_before,
-    backlash_impulse,
-    backlash_piece,
-    friction_before,
-    friction_impulse,
-    friction_piece,
-    is_other,
-    limit_piece,
-    motor_excess,
-    motor_line,
-    motor_piece,
-    sign_of,
+    backlash_before, backlash_impulse, backlash_piece, friction_before, friction_impulse, friction_piece, is_other,
+    limit_piece, motor_excess, motor_line, motor_piece, sign_of,
 )  # fmt: skip
 from pliant.contact.solver import loads_on
 from pliant.dynamics.pinned_factor import PinnedFactor

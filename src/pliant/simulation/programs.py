@@ -38,13 +38,7 @@ from pliant.simulation.model import StepModel, check_held
 from pliant.simulation.motor_stages import controls_name, remember_motion, take_controls
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.sensor_stages import (
-    add_disturbances,
-    add_sensors,
-    add_turning_on,
-    by_channel,
-    check_sensors,
-    reading_parts,
-    sensor_sizes,
+    add_disturbances, add_sensors, add_turning_on, by_channel, check_sensors, reading_parts, sensor_sizes,
 )  # fmt: skip
 from pliant.simulation.smooth_step import add_smooth_step
 from pliant.simulation.state import StateLayout, clock_size, steps_of, time_of

@@ -19,15 +19,7 @@ from pliant.scalar import Scalar, Scalars, both, equal, select
 from pliant.sensors.errors import Memory, drift_samples, drifted, has_drift, measured, turn_on
 from pliant.sensors.rays import range_stages, scan_stages
 from pliant.sensors.readings import (
-    Reader,
-    after_sample,
-    delivered,
-    first_readings,
-    is_delivering,
-    is_due,
-    remainder,
-    watched,
-    with_contact_times,
+    Reader, after_sample, delivered, first_readings, is_delivering, is_due, remainder, watched, with_contact_times,
 )  # fmt: skip
 from pliant.sensors.truth import Moment, check_wrench, contact_totals, heading_of, places_of, truth_of
 from pliant.simulation.controllers import Controller

@@ -30,14 +30,7 @@ from pliant.scalar import Scalar, Scalars, abs, both, either, equal, is_constant
 from pliant.simulation.contact_memory import memory_ahead, memory_kept, memory_rates, rotation_of
 from pliant.simulation.counts import counted, counted_steps
 from pliant.simulation.held_motion import (
-    OPEN,
-    closer,
-    held_acceleration,
-    held_report,
-    is_off,
-    is_open,
-    projected,
-    spring_rows,
+    OPEN, closer, held_acceleration, held_report, is_off, is_open, projected, spring_rows,
 )  # fmt: skip
 from pliant.simulation.linear_motion import linear_held_motion, linear_motion
 from pliant.simulation.model import StepModel

@@ -14,19 +14,8 @@ from pliant.contact.landing import Arrival, common_depth, mean_of
 from pliant.contact.loops import Basis
 from pliant.contact.newton import Heading, shorter, whole_or_none
 from pliant.contact.solver import (
-    SLOP,
-    arrivals,
-    correct,
-    group_rows,
-    impulses_in_world,
-    look,
-    push,
-    slide,
-    sweep,
-    sweep_frictionless,
-    triples,
-    warm_start,
-    with_targets,
+    SLOP, arrivals, correct, group_rows, impulses_in_world, look, push, slide, sweep, sweep_frictionless, triples,
+    warm_start, with_targets,
 )  # fmt: skip
 from pliant.contact.together import head_together, solve_groups, step_together
 from pliant.scalar import Scalar, Scalars, abs, both, either, equal, maximum, negation, select

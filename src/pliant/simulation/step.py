@@ -45,47 +45,23 @@ from pliant.simulation.anderson_stages import accelerate
 from pliant.simulation.contact_memory import memories_after
 from pliant.simulation.counts import counted_plunges, counted_steps
 from pliant.simulation.fast_stages import (
-    END_PREDICTIONS,
-    carry_along,
-    expect_turning,
-    keep_energy,
-    turn_as_expected,
-    turn_fast,
-    turn_in_impacts,
+    END_PREDICTIONS, carry_along, expect_turning, keep_energy, turn_as_expected, turn_fast, turn_in_impacts,
     turning_flags,
 )  # fmt: skip
 from pliant.simulation.joint_stages import (
-    Terms,
-    check_joints,
-    drive_record,
-    drives_of,
-    expect_pieces,
-    law_terms,
-    motor_torques,
-    take_pieces,
+    Terms, check_joints, drive_record, drives_of, expect_pieces, law_terms, motor_torques, take_pieces,
     until_joints_agree,
 )  # fmt: skip
 from pliant.simulation.landing_stages import carry_spin, find_landings, left_over, solutions
 from pliant.simulation.loop_stages import (
-    bends_of,
-    close_loops,
-    close_positions,
-    closed_turning_flag,
-    find_closings,
-    unclosed,
+    bends_of, close_loops, close_positions, closed_turning_flag, find_closings, unclosed,
 )  # fmt: skip
 from pliant.simulation.model import StepModel
 from pliant.simulation.parameters import Parameters
 from pliant.simulation.path_stages import follow_path
 from pliant.simulation.solver_stages import (
-    check_convergence,
-    correct_positions,
-    do_without_friction,
-    find_contacts,
-    go_on_from_here,
-    sweep_contacts,
-    sweeps,
-    world_impulses,
+    check_convergence, correct_positions, do_without_friction, find_contacts, go_on_from_here, sweep_contacts,
+    sweeps, world_impulses,
 )  # fmt: skip
 from pliant.simulation.spring_stages import go_ahead, resolved, swung
 from pliant.simulation.state import divergence_code, ticked, time_of

@@ -7,19 +7,7 @@ from typing import Any, NamedTuple
 from pliant.checks import check, check_known, is_zero
 from pliant.errors import PliantError, unknown_name
 from pliant.robot import (
-    Body,
-    Frame,
-    FrameSpring,
-    Free,
-    Joint,
-    JointKind,
-    Limits,
-    Motor,
-    Named,
-    Planar,
-    Prismatic,
-    Revolute,
-    Robot,
+    Body, Frame, FrameSpring, Free, Joint, JointKind, Limits, Motor, Named, Planar, Prismatic, Revolute, Robot,
     Spherical,
 )  # fmt: skip
 from pliant.robot.joints import coordinate_axis

@@ -8,16 +8,7 @@ import numpy as np
 
 from pliant.catalogue import load
 from pliant.environment import (
-    Controls,
-    Environment,
-    Event,
-    Now,
-    Observation,
-    Reward,
-    Termination,
-    events,
-    observations,
-    rewards,
+    Controls, Environment, Event, Now, Observation, Reward, Termination, events, observations, rewards,
     terminations,
 )  # fmt: skip
 from pliant.robot import Robot

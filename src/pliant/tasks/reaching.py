@@ -10,15 +10,7 @@ import numpy as np
 from pliant.catalogue import load
 from pliant.chance import Chance
 from pliant.environment import (
-    Command,
-    Environment,
-    Event,
-    JointTargets,
-    Observation,
-    Reward,
-    events,
-    observations,
-    rewards,
+    Command, Environment, Event, JointTargets, Observation, Reward, events, observations, rewards,
 )  # fmt: skip
 from pliant.environment.distributions import as_distribution
 from pliant.robot import Robot

@@ -9,19 +9,8 @@ import numpy as np
 from pliant.checks import check
 from pliant.contact import RigidContact, flat
 from pliant.environment import (
-    Clock,
-    Environment,
-    Event,
-    JointTargets,
-    Observation,
-    Reward,
-    StepTargets,
-    Termination,
-    Velocity,
-    events,
-    observations,
-    rewards,
-    terminations,
+    Clock, Environment, Event, JointTargets, Observation, Reward, StepTargets, Termination, Velocity, events,
+    observations, rewards, terminations,
 )  # fmt: skip
 from pliant.environment.curricula import PatchPlace, TerrainLevels
 from pliant.errors import LearningError

@@ -1,15 +1,7 @@
 """Terrain: height fields from generators and files, and many patches in one map, each with a robot's start."""
 
 from pliant.terrain.features import (
-    flat,
-    gaps,
-    obstacles,
-    pyramid,
-    slope,
-    stepping_stones,
-    steps,
-    tiles,
-    waves,
+    flat, gaps, obstacles, pyramid, slope, stepping_stones, steps, tiles, waves,
 )  # fmt: skip
 from pliant.terrain.files import load_heights, load_terrain
 from pliant.terrain.height_field import HeightField, highest, lowest, merged

@@ -16,26 +16,10 @@ from pliant.plots.figures import round_number
 from pliant.recording.source import Source
 from pliant.render.log_motion import LogMotion, side_by_side, spread
 from pliant.render.robot_drawing import (
-    DETAIL,
-    Drawing,
-    body_poses,
-    contact_meshes,
-    drawing,
-    homogeneous,
-    inertia_box,
-    points_of_contacts,
+    DETAIL, Drawing, body_poses, contact_meshes, drawing, homogeneous, inertia_box, points_of_contacts,
 )  # fmt: skip
 from pliant.render.shapes import (
-    Mesh,
-    arrow,
-    cone,
-    directed,
-    downhill_azimuth,
-    ground_mesh,
-    joined,
-    moved,
-    quaternions,
-    sphere,
+    Mesh, arrow, cone, directed, downhill_azimuth, ground_mesh, joined, moved, quaternions, sphere,
 )  # fmt: skip
 from pliant.robot import Robot
 from pliant.robot.mechanism import keepers
