@@ -6,7 +6,6 @@
 Each step prints a line; the exit code is 1 if one fails. Environments lie in build/release.
 """
 
-import argparse
 import json
 import os
 import re
@@ -20,7 +19,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from release_check import FOLDER, ROOT, CheckError, environment, run
+from release_check import FOLDER, ROOT, CheckError, environment, main, run
 
 PATIENCE = 900  # seconds
 PAGES = sorted((ROOT / "docs" / "start").glob("*.md"))
@@ -160,20 +159,5 @@ STEPS: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS))
-    options = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    failures = 0
-    for name in options.only:
-        try:
-            print(f"  ok    {name}: {STEPS[name]()}", flush=True)
-        except CheckError as error:
-            failures += 1
-            print(f"FAILED  {name}: {STEPS[name].__doc__}\n        {error}", flush=True)
-    sys.exit(1 if failures else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, STEPS)

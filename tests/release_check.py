@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,16 +151,17 @@ STEPS: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=STEPS, default=list(STEPS))
+def main(doc: str | None, steps: Mapping[str, Callable[[], str]]) -> None:
+    """Run the steps that the command line names, all by default, print a line for each, and end with 1 if one fails."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=steps, default=list(steps))
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     failures = 0
     for name in options.only:
-        about = (STEPS[name].__doc__ or "").strip().rstrip(".")
+        about = (steps[name].__doc__ or "").strip().rstrip(".")
         try:
-            print(f"  ok    {name}: {STEPS[name]()}", flush=True)
+            print(f"  ok    {name}: {steps[name]()}", flush=True)
         except CheckError as error:
             failures += 1
             print(f"FAILED  {name}: {about}\n        {error}", flush=True)
@@ -168,4 +169,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, STEPS)

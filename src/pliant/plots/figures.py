@@ -65,7 +65,7 @@ def styled(what: str) -> Iterator[Any]:
 
 
 def size_of(given: Any, default: tuple[float, float]) -> tuple[float, float]:
-    """The size of a figure [in]: what is given, or the default for None."""
+    """Width and height of a figure [in]; the default if none is given."""
     if given is None:
         return default
     found = numbers("size", given, error=PliantError)
